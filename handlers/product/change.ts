@@ -15,7 +15,7 @@ import { changeSchema } from "../../lib/changes/rules/change.ts";
 import { gateSchema } from "../../lib/changes/rules/gates.ts";
 import { offersSchema } from "../../lib/changes/rules/offers.ts";
 import { observedValueSchema } from "../../lib/changes/rules/moved_value.ts";
-import { missingSchema } from "../../lib/changes/rules/missing.ts";
+import { missingSchema } from "../../lib/changes/rules/missing_consents.ts";
 import { signerSchema } from "../../lib/changes/rules/signers.ts";
 import { isFinal } from "../../lib/changes/rules/transitions.ts";
 import { outcomeSchema } from "../../lib/changes/rules/outcome.ts";
@@ -77,7 +77,7 @@ export const change = endpoint(
       const hasTag = parseIfNoneMatch(request);
       const { change: current, moved } = await awaitStatus(deps, change_id, {
         seconds: wait,
-        isKnown: hasTag && (({ revision }) => hasTag(etag(revision))),
+        isUnchanged: hasTag && (({ revision }) => hasTag(etag(revision))),
         name: findWaiterName(call),
         signal: request.signal,
       });

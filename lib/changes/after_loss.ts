@@ -1,4 +1,4 @@
-/** Continues after a person accepted that the end of the log is lost: each process reads the log again, as at a start. */
+/** Reads the log again, as at a start, in each process after a person accepted that the end of the log is lost. */
 import type { AuditDeps } from "../audit/deps.ts";
 import { readHead } from "../audit/chain.ts";
 import { hasValidHash } from "../audit/entry_hash.ts";
@@ -28,7 +28,7 @@ export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
 export const verifyRecentEntries = (deps: LossDeps): Promise<void> =>
   verifyNewestEntries(deps, { count: RECENT_ENTRIES, findSubjects });
 
-/** Forgets what was read before the loss, and reads the log as it is now. */
+/** Drops the data that was read before the loss, and reads the log as it is now. */
 async function reloadLog(deps: LossDeps): Promise<void> {
   const { store, integrity } = deps;
   const head = (await readHead(store))!;

@@ -7,8 +7,8 @@ import { findAgentLimits } from "./rules/principals.ts";
 import type { Transaction } from "./transaction.ts";
 
 /**
- * Finds the limit that an agent has reached: live changes, or proposals on this UTC day, where each entry of a plan counts. Returns
- * the error 429 `too_many_open`.
+ * Finds the limit that an agent has reached: of open changes, or of proposals on this UTC day, where each entry of a plan counts.
+ * Returns the error 429 `too_many_open`.
  */
 export async function findReachedLimit(
   { tx, at, now, product }: Transaction,
@@ -45,8 +45,8 @@ export async function countProposal({ tx, at }: Transaction, agent: string, inpu
 }
 
 async function countProposedToday(tx: Transaction["tx"], agent: string, at: string): Promise<number> {
-  const counted = (await tx.get("proposed_by_agent", normalizeName(agent)))?.value;
-  return counted?.day === at.slice(0, 10) ? counted.count : 0;
+  const dayCount = (await tx.get("proposed_by_agent", normalizeName(agent)))?.value;
+  return dayCount?.day === at.slice(0, 10) ? dayCount.count : 0;
 }
 
 const findNextDay = (at: string): number => Date.parse(`${at.slice(0, 10)}T00:00:00.000Z`) + 24 * 3_600_000;

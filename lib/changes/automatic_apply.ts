@@ -17,7 +17,7 @@ import { runTransaction } from "./transaction.ts";
 const PAGE_SIZE = 100;
 /** Time after which a pass starts no further apply. */
 const MAX_PASS_MS = 30_000;
-/** Time until a postponed apply is tried again, unless something is committed before. */
+/** Time until a postponed apply is attempted again, unless a commit wakes the pass before. */
 const RETRY_MS = 60_000;
 const BUSY_RETRY_MS = 10_000;
 
@@ -35,7 +35,7 @@ export interface AutomaticPass {
   wait: number;
 }
 
-/** Changes with a busy target, and the time until which they are not tried again, in milliseconds since the epoch. */
+/** Changes with a busy target, and the time of their next attempt, in milliseconds since the epoch. */
 export type BusyTargets = Map<string, number>;
 
 /** Applies the changes that are due, oldest first. At most one pass at a time runs in a process. */
@@ -94,16 +94,16 @@ async function tryApply(
   // The integrity scan reports a row that does not match its change.
   if (!change || formatDueApplyKey(change) !== id) return RETRY_MS;
   const end = at + MAX_POSTPONED_MS;
-  const isOver = clock.now() > end;
-  const certain = await readCertainTime(deps, store, isOver ? end + 1 : at);
-  if (isScheduled(change) && certain < at) return computeMsUntilCertain(deps, at);
-  if (isOver) {
-    if (certain > end) await stopAutomation(deps, changeId, TOO_LONG);
+  const isTooLate = clock.now() > end;
+  const confirmedTime = await readCertainTime(deps, store, isTooLate ? end + 1 : at);
+  if (isScheduled(change) && confirmedTime < at) return computeMsUntilCertain(deps, at);
+  if (isTooLate) {
+    if (confirmedTime > end) await stopAutomation(deps, changeId, TOO_LONG);
     return RETRY_MS;
   }
   if (holds(change).length > 0 && !isEmergencyApproved(change, product!.intent)) return RETRY_MS;
-  const left = (busy.get(changeId) ?? 0) - clock.now();
-  if (left > 0) return left;
+  const waitMs = (busy.get(changeId) ?? 0) - clock.now();
+  if (waitMs > 0) return waitMs;
   busy.delete(changeId);
   try {
     await runOperation({ deps }, { operation: "apply", change_id: changeId, actor: POLICY_APPLY_WHEN });

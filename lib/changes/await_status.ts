@@ -7,10 +7,10 @@ import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { isFinal } from "./rules/transitions.ts";
 
-/** The longest wait that a request may ask for, in seconds. */
+/** The longest wait that a caller may request, in seconds. */
 export const MAX_WAIT_SECONDS = 60;
 
-/** Maximum number of waiting requests in one process, and of those by one caller. */
+/** Maximum number of waiting requests in one process, and of one caller. */
 const MAX_WAITING = 256;
 const MAX_WAITING_PER_CALLER = 32;
 
@@ -24,8 +24,8 @@ const TIMES = { pause: 100, poll: 1_000 };
 export interface WaitOptions {
   /** The longest wait; 0 does not wait. */
   seconds: number;
-  /** Returns true while the change is as the caller knows it. Default: while it has the status that was read first. */
-  isKnown?: ((change: Change) => boolean) | undefined;
+  /** Returns true while the caller has seen this state of the change. Default: while it has the status that was read first. */
+  isUnchanged?: ((change: Change) => boolean) | undefined;
   /** Name of the waiting caller: a person, an agent, or an address. */
   name?: string | undefined;
   /** Aborted when the caller disconnects. */
@@ -33,20 +33,20 @@ export interface WaitOptions {
 }
 
 /**
- * Resolves with the change when it differs from the one that the caller knows (`moved`), when the time is over, or when the service
- * closes; immediately if its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
+ * Resolves with the change when the caller has not seen its state (`moved`), when the wait times out, or when the service closes;
+ * immediately if its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
   deps: Pick<ChangesDeps, "commits" | "maxWaitSeconds" | "reader"> & Parameters<typeof previewExpiry>[0],
   changeId: string,
-  { seconds, isKnown, name, signal }: WaitOptions,
+  { seconds, isUnchanged, name, signal }: WaitOptions,
   { pause, poll } = TIMES,
 ): Promise<{ change: Change; moved: boolean }> {
   const { commits = createCommitSignal(), maxWaitSeconds = MAX_WAIT_SECONDS } = deps;
-  const never = createCommitSignal();
+  const pauseSignal = createCommitSignal();
   const ended = new AbortController();
   const end = (): void => ended.abort();
-  let isUnchanged = isKnown;
+  let isSameState = isUnchanged;
   let leave: (() => void) | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   if (signal?.aborted || seconds === 0) end();
@@ -58,12 +58,13 @@ export async function awaitStatus(
       const [record] = await previewExpiry(deps, [await findVisibleChange(deps, changeId)]);
       const { change } = record!;
       const { status } = change;
-      isUnchanged ??= (now) => now.status === status;
-      const moved = !isUnchanged(change);
+      isSameState ??= (current) => current.status === status;
+      const moved = !isSameState(change);
       if (moved || isLast || isFinal(status)) return { change, moved };
       leave ??= joinWaiting(commits, name);
       timer ??= setTimeout(end, Math.min(seconds, maxWaitSeconds) * 1000);
-      await never.wait(0, pause, ended.signal);
+      // No commit ends this pause.
+      await pauseSignal.wait(0, pause, ended.signal);
       while (!(await commits.wait(count, poll, ended.signal)));
     }
   } finally {

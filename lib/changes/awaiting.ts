@@ -1,4 +1,4 @@
-/** Schemas of changes in the lists of what people have to do. */
+/** Schemas of changes that wait for people: for consent, for an apply, or for a review. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { changeSchema } from "./rules/change.ts";

@@ -19,7 +19,7 @@ export interface Identity {
   agent?: string | undefined;
   /** True for an agent that may read only the changes that it proposed. */
   readsOwn?: true | undefined;
-  /** True where the request carries the admin token. */
+  /** True if the request carries the admin token. */
   hasToken: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Caller {
   identity?: Identity | undefined;
   /** Absent: any revision. */
   expected?: ExpectedRevisions | undefined;
-  /** Absent where no reply is stored. */
+  /** Absent if no reply is stored. */
   replies?: Replies | undefined;
 }
 
@@ -66,16 +66,16 @@ export function requirePerson(
   stated: string | undefined,
 ): void {
   const { agent, person, personSource = "" } = identity ?? {};
-  const known = agent ?? person;
-  if (known !== undefined && stated !== undefined && normalizeName(known) !== normalizeName(stated)) {
-    const own = agent === undefined ? personSource : `${agent}, whose secret this request carries`;
-    throw new AppError("identity_mismatch", `${field} must be ${own}`, { field });
+  const verifiedName = agent ?? person;
+  if (verifiedName !== undefined && stated !== undefined && normalizeName(verifiedName) !== normalizeName(stated)) {
+    const required = agent === undefined ? personSource : `${agent}, whose secret this request carries`;
+    throw new AppError("identity_mismatch", `${field} must be ${required}`, { field });
   }
   const { principals = {} } = deps.product?.intent ?? {};
-  const used = stated ?? person;
-  if (agent !== undefined || used === undefined || Object.keys(principals).length === 0) return;
-  if (isAgent(used, { principals }))
-    throw new AppError("identity_mismatch", `${used} is an agent's name, and needs the agent's own secret`, { field });
+  const name = stated ?? person;
+  if (agent !== undefined || name === undefined || Object.keys(principals).length === 0) return;
+  if (isAgent(name, { principals }))
+    throw new AppError("identity_mismatch", `${name} is an agent's name, and needs the agent's own secret`, { field });
 }
 
 /** Returns the caller's name: an agent's, the proxy's or the stated one; null without any. Errors: 403 `identity_mismatch`. */

@@ -1,13 +1,13 @@
 /**
- * The time that has certainly passed. A clock may be wrong for a while, so the end of a change must not depend on one reading of
- * it: a moment has certainly passed when two clock samples, at least ten minutes apart, are both after it.
+ * The confirmed time. A clock may be wrong for a while, so a change must not end because of a single clock reading: a moment is
+ * confirmed to have passed when two clock samples, at least ten minutes apart, are both after it.
  */
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
-    /** Clock samples of scheduled cycles, where no process lives for long. */
+    /** Clock samples of scheduled cycles, on hosts without a long-lived process. */
     clock: { sightings: readonly ClockSample[] };
   }
 }
@@ -30,7 +30,7 @@ const MIN_SAMPLE_DISTANCE_MS = 10 * 60_000;
 /** Minimum distance between stored samples. */
 const SAMPLE_INTERVAL_MS = 60_000;
 
-/** Computes the latest moment that has certainly passed, from stored samples and a new one; `-Infinity` if there is none. */
+/** Computes the latest moment that is confirmed to have passed, from stored samples and a new one; `-Infinity` if there is none. */
 export function computeCertainTime(samples: readonly ClockSample[], sample: ClockSample): number {
   const since = findFirstCounted(samples, sample);
   return since === -1 ? -Infinity : Math.min(sample.at, ...samples.slice(since).map(({ at }) => at));
@@ -38,7 +38,7 @@ export function computeCertainTime(samples: readonly ClockSample[], sample: Cloc
 
 /**
  * Returns the samples to store after a new one; the same list if nothing changes. The first sample after `moment` is always stored,
- * so that the moment has certainly passed ten minutes later.
+ * so that the moment is confirmed ten minutes later.
  */
 export function addClockSample(
   samples: readonly ClockSample[],
@@ -54,7 +54,7 @@ export function addClockSample(
   return [...past.slice(Math.max(0, findFirstCounted(past, sample))), sample];
 }
 
-/** Returns the index of the newest sample that is old enough; earlier ones add nothing. */
+/** Returns the index of the newest sample that is old enough; no earlier sample is needed. */
 const findFirstCounted = (samples: readonly ClockSample[], sample: ClockSample): number =>
   samples.findLastIndex(({ elapsed }) => sample.elapsed - elapsed >= MIN_SAMPLE_DISTANCE_MS);
 
@@ -66,8 +66,8 @@ function takeSample({ clock }: ClockDeps): ClockSample {
 }
 
 /**
- * Takes a clock sample and returns the latest moment that has certainly passed; `-Infinity` if there is none yet. `moment`: the
- * first sample after this time is stored.
+ * Takes a clock sample and returns the latest moment that is confirmed to have passed; `-Infinity` if there is none yet. `moment`:
+ * the first sample after this time is stored.
  */
 export async function readCertainTime(
   deps: ClockDeps,
@@ -77,12 +77,12 @@ export async function readCertainTime(
   const sample = takeSample(deps);
   if (!deps.clock.monotonic)
     return computeCertainTime((await reads.get("meta", "clock"))?.value.sightings ?? [], sample);
-  const { clockSamples: sightings = [] } = deps.integrity;
-  deps.integrity.clockSamples = addClockSample(sightings, sample, moment);
-  return computeCertainTime(sightings, sample);
+  const { clockSamples: samples = [] } = deps.integrity;
+  deps.integrity.clockSamples = addClockSample(samples, sample, moment);
+  return computeCertainTime(samples, sample);
 }
 
-/** Computes the milliseconds until a moment that has passed by the clock has certainly passed. */
+/** Computes the milliseconds until a moment that has passed by the clock is confirmed. */
 export function computeMsUntilCertain(deps: ClockDeps, moment: number): number {
   const sample = takeSample(deps);
   const samples = deps.integrity.clockSamples ?? [];

@@ -29,8 +29,8 @@ import { canonicalContent, contentDigest } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import { isLive } from "./rules/current_state.ts";
 
-/** Event types that decide; failed attempts and findings about the host do not. */
-const DECIDING: readonly string[] = [
+/** Event types of decisions; failed attempts and findings about the host are none. */
+const DECISION_EVENTS: readonly string[] = [
   "change_proposed",
   "consent_decision",
   "change_applied",
@@ -45,8 +45,8 @@ const DECIDING: readonly string[] = [
 
 /**
  * Makes the certificate of a change in its current state; every entry is proven to be under one checkpoint. Errors: 404
- * `change_not_found`, 409 `approval_stale` where the content is not the one that was proposed, 503 `chain_broken` or
- * `store_unavailable` where no checkpoint covers it.
+ * `change_not_found`, 409 `approval_stale` if the content is not the one that was proposed, 503 `chain_broken` or
+ * `store_unavailable` if no checkpoint covers it.
  */
 export async function makeCertificate(deps: WitnessDeps, changeId: string): Promise<string> {
   // The record is read before the checkpoint, which therefore covers all its entries.
@@ -71,20 +71,20 @@ export function createCertifier(
   const { store, sha256 } = deps;
   const findCheckpoint = createCheckpointFinder(deps);
   const readManifests = createManifestReader(store);
-  const newestLoss = once(async () => (await readHead(store))?.loss?.length ?? 0);
+  const readLastLossId = once(async () => (await readHead(store))?.loss?.length ?? 0);
   const view = once(() => openTreeView(store));
   let node: NodeReader | undefined;
-  return async ({ change, entries: all }) => {
+  return async ({ change, entries: allEntries }) => {
     const { change_id } = change;
-    const own = all.filter(({ event_type }) => DECIDING.includes(event_type));
-    if (own[0] === undefined || findLoggedDigest(own) !== contentDigest(change, sha256))
+    const decisions = allEntries.filter(({ event_type }) => DECISION_EVENTS.includes(event_type));
+    if (decisions[0] === undefined || findLoggedDigest(decisions) !== contentDigest(change, sha256))
       throw new AppError(
         "approval_stale",
         `the content of ${change_id} is not what was proposed; no certificate is made of it`,
       );
-    const mandates = await listMandateEntries(deps, own);
-    const losses = await listRelevantLosses(deps, change, [...mandates, ...own], await newestLoss());
-    const entries = [...own, ...losses, ...mandates].sort((a, b) => a.id - b.id);
+    const mandates = await listMandateEntries(deps, decisions);
+    const losses = await listRelevantLosses(deps, change, [...mandates, ...decisions], await readLastLossId());
+    const entries = [...decisions, ...losses, ...mandates].sort((a, b) => a.id - b.id);
     const last = entries.at(-1)!.id;
     const { length, note } = await findCheckpoint(last);
     if (length < last) throw createNotCoveredError(deps, change_id, length);
@@ -121,28 +121,28 @@ export function createCertifier(
 async function listRelevantLosses(
   deps: WitnessDeps,
   { status }: Change,
-  own: readonly AuditEntry[],
-  newestLoss: number,
+  decisions: readonly AuditEntry[],
+  lastLossId: number,
 ): Promise<AuditEntry[]> {
-  const first = own[0]!.id;
-  if (newestLoss < first) return [];
+  const first = decisions[0]!.id;
+  if (lastLossId < first) return [];
   if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
-  const applied = own.find(({ event_type }) => event_type === "change_applied");
-  const end = isLive(status) ? Infinity : (applied ?? own.at(-1)!).id;
+  const applied = decisions.find(({ event_type }) => event_type === "change_applied");
+  const end = isLive(status) ? Infinity : (applied ?? decisions.at(-1)!).id;
   const losses = await consultLog(deps, (evidence) => evidence.entriesOfType("loss_accepted", first));
   return losses.filter(({ id }) => id < end);
 }
 
 /** Lists the entries of the mandates that approved a change, up to its last entry, as the log has them. */
-async function listMandateEntries(deps: WitnessDeps, own: readonly AuditEntry[]): Promise<AuditEntry[]> {
-  const ids = new Set(own.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
+async function listMandateEntries(deps: WitnessDeps, decisions: readonly AuditEntry[]): Promise<AuditEntry[]> {
+  const ids = new Set(decisions.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];
   if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
-  const last = own.at(-1)!.id;
-  const listed = await consultLog(deps, (evidence) =>
+  const last = decisions.at(-1)!.id;
+  const entriesByMandate = await consultLog(deps, (evidence) =>
     Promise.all([...ids].map((id) => readMandateEntries({ tx: deps.store, evidence }, id))),
   );
-  return listed
+  return entriesByMandate
     .flat()
     .filter(({ id }) => id <= last)
     .sort((a, b) => a.id - b.id);
@@ -157,13 +157,14 @@ function findLoggedDigest(entries: readonly AuditEntry[]): string | undefined {
 
 /** Creates a function that finds a checkpoint over an entry: the one with the most cosignatures, else the log's own. */
 function createCheckpointFinder(deps: WitnessDeps): (entry: number) => Promise<Checkpoint> {
-  const known = once(() => readWitnessStates(deps));
-  let own: Checkpoint | undefined;
+  const readWitnesses = once(() => readWitnessStates(deps));
+  let uncosigned: Checkpoint | undefined;
   return async (entry) => {
-    const cosigned = findMostCosigned(await known(), entry);
-    if (!cosigned && (own?.length ?? 0) < entry) own = await readCheckpoint(deps);
-    const checkpoint = cosigned ?? own!;
-    return { ...checkpoint, note: appendCosignatures(checkpoint.note, await known()) };
+    const witnesses = await readWitnesses();
+    const cosigned = findMostCosigned(witnesses, entry);
+    if (!cosigned && (uncosigned?.length ?? 0) < entry) uncosigned = await readCheckpoint(deps);
+    const checkpoint = cosigned ?? uncosigned!;
+    return { ...checkpoint, note: appendCosignatures(checkpoint.note, witnesses) };
   };
 }
 
@@ -173,9 +174,9 @@ function createNotCoveredError(
   changeId: string,
   length: number,
 ): AppError {
-  const covers = `the last checkpoint, of ${length} entries, does not cover ${changeId}`;
-  if (breach) return new AppError("chain_broken", `${covers}, and none is made of a broken log`, { ...breach });
-  return new AppError("store_unavailable", `${covers}; ${displaced ?? "ask again"}`);
+  const problem = `the last checkpoint, of ${length} entries, does not cover ${changeId}`;
+  if (breach) return new AppError("chain_broken", `${problem}, and none is made of a broken log`, { ...breach });
+  return new AppError("store_unavailable", `${problem}; ${displaced ?? "ask again"}`);
 }
 
 /** Formats a part: its name, its length in bytes of UTF-8, and its text. */
@@ -190,14 +191,14 @@ function formatProof(entry: AuditEntry, hashes: readonly string[], checkpoint: s
 
 /** Creates a function that reads the intents of decisions, in the order of the entries, as far as the store has them. */
 function createManifestReader(store: Pick<Reads, "getMany">): (entries: readonly AuditEntry[]) => Promise<string[]> {
-  let known = new Map<string, string | undefined>();
+  let manifests = new Map<string, string | undefined>();
   return async (entries) => {
     const hashes = [...new Set(entries.flatMap(({ detail }) => parseDetail(detail).manifest_hash ?? []))];
-    if (hashes.some((hash) => !known.has(hash))) {
-      const found = await store.getMany("manifests", hashes);
-      // Only the intents of the last change are remembered, since a log may have any number of them.
-      known = new Map(hashes.map((hash, index) => [hash, found[index]?.value]));
+    if (hashes.some((hash) => !manifests.has(hash))) {
+      const stored = await store.getMany("manifests", hashes);
+      // Only the intents of the last change are cached, since a log may have any number of intents.
+      manifests = new Map(hashes.map((hash, index) => [hash, stored[index]?.value]));
     }
-    return hashes.flatMap((hash) => known.get(hash) ?? []);
+    return hashes.flatMap((hash) => manifests.get(hash) ?? []);
   };
 }

@@ -1,4 +1,4 @@
-/** Verifies managed values in rounds of about ten minutes; the ones read or applied most recently come first. */
+/** Verifies managed values in rounds of about ten minutes, most recently read or applied values first. */
 import { readHead } from "../audit/chain.ts";
 import { runWithTimeLimit, Unanswered } from "../kit/time_limit.ts";
 import { listPages } from "../store/pages.ts";
@@ -17,12 +17,12 @@ import { type Owner, verifyOperand, verifyLocation } from "./verify_location.ts"
 const ROUND_MS = 10 * 60_000;
 /** Maximum time of verifications in one cycle. */
 const MAX_RUN_MS = 5000;
-/** Time limit for the answer about one target. */
+/** Time limit for the response about one target. */
 const ANSWER_LIMIT_MS = 2000;
 const PAGE_SIZE = 1000;
-/** More than the id of any apply. */
+/** An id above that of any apply. */
 const AFTER_ALL_APPLIES = Number.MAX_SAFE_INTEGER;
-/** Owners whose records are read together, and owners that are verified concurrently. */
+/** Owners whose records are read in one request, and owners that are verified concurrently. */
 const OWNERS_PER_READ = 96;
 const MAX_CONCURRENT = 8;
 /** Maximum number of episodes that one check ends. */
@@ -62,28 +62,29 @@ async function readLastCheck(deps: ChangesDeps): Promise<DriftCheck | undefined>
   return memory ? memory.check : (await deps.store.get("meta", "drift"))?.value;
 }
 
-async function verify(deps: ChangesDeps, every: number): Promise<DriftCheck | undefined> {
+async function verify(deps: ChangesDeps, roundMs: number): Promise<DriftCheck | undefined> {
   const { store, clock } = deps;
   if (!deps.product?.adapter || !(await readHead(store))) return undefined;
   const began = clock.now();
   const last = await readLastCheck(deps);
   const isRoundOpen = last !== undefined && last.next !== null;
-  if (last && !isRoundOpen && began < Date.parse(last.round_at) + every) return last;
+  if (last && !isRoundOpen && began < Date.parse(last.round_at) + roundMs) return last;
   const owners = await listOwners(deps);
   forgetFormerOwners(deps, new Set(owners.map(({ changeId }) => changeId)));
   if (!isRoundOpen) await endEpisodes(deps, owners);
   const due = isRoundOpen ? owners.filter(({ entry }) => entry < last.next!).sort(byApply) : orderByUse(deps, owners);
   const { checked, missed, next } = await verifyOwners(deps, due, began + MAX_RUN_MS);
-  const stored = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;
+  const earlierVerifiedAt = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;
   const round_at = isRoundOpen ? last.round_at : new Date(began).toISOString();
   const isMissed = missed || (isRoundOpen && last.missed);
+  const verifiedAt = next === null && !isMissed ? round_at : earlierVerifiedAt;
   const check: DriftCheck = {
     checked_at: new Date(clock.now()).toISOString(),
     checked,
     round_at,
     next,
     missed: isMissed,
-    oldest_verified_at: owners.length === 0 ? null : next === null && !isMissed ? round_at : stored,
+    oldest_verified_at: owners.length === 0 ? null : verifiedAt,
   };
   const memory = findDriftMemory(deps);
   if (memory) memory.check = check;
@@ -106,9 +107,11 @@ async function listOwners({ store }: ChangesDeps): Promise<AppliedTarget[]> {
 
 /** Ends episodes of changes that no longer own their targets, since the apply of a plan can end only a few of them. */
 async function endEpisodes({ store }: ChangesDeps, owners: readonly AppliedTarget[]): Promise<void> {
-  const owned = new Map(owners.map(({ key, changeId }) => [key, changeId]));
+  const ownerByTarget = new Map(owners.map(({ key, changeId }) => [key, changeId]));
   const page = await store.list("drift", { limit: PAGE_SIZE });
-  const ended = page.filter(({ value }) => owned.get(formatTargetKey(value)) !== value.change_id).slice(0, MAX_ENDED);
+  const ended = page
+    .filter(({ value }) => ownerByTarget.get(formatTargetKey(value)) !== value.change_id)
+    .slice(0, MAX_ENDED);
   if (ended.length > 0) await store.transact((tx) => ended.forEach(({ id }) => tx.delete("drift", id)));
 }
 
@@ -123,7 +126,7 @@ function orderByUse({ product }: ChangesDeps, owners: readonly AppliedTarget[]):
     .sort((a, b) => (rank.get(b.key) ?? -1) - (rank.get(a.key) ?? -1) || byApply(a, b));
 }
 
-/** Verifies owners in order until the time is over. `next`: the position from which the next check continues, null at the end. */
+/** Verifies owners in order until the end time. `next`: the position from which the next check continues, null if complete. */
 async function verifyOwners(
   deps: ChangesDeps,
   owners: readonly AppliedTarget[],
@@ -131,21 +134,22 @@ async function verifyOwners(
 ): Promise<{ checked: number; missed: boolean; next: number | null }> {
   const { clock } = deps;
   /** Systems that did not answer: waiting for their other targets would take the time of other systems. */
-  const silent = new Set<string>();
-  let [checked, missed] = [0, false];
+  const silentSystems = new Set<string>();
+  let checked = 0;
+  let missed = false;
   for (let from = 0; from < owners.length; from += OWNERS_PER_READ) {
     const batch = owners.slice(from, from + OWNERS_PER_READ);
-    const known = await readFreeOwners(deps, batch);
-    for (let at = 0; at < batch.length; at += MAX_CONCURRENT) {
-      const nextOwner = owners[from + at]!;
+    const freeOwners = await readFreeOwners(deps, batch);
+    for (let start = 0; start < batch.length; start += MAX_CONCURRENT) {
+      const nextOwner = owners[from + start]!;
       if (clock.now() >= end)
         return { checked, missed, next: nextOwner.isRead ? AFTER_ALL_APPLIES : nextOwner.entry + 1 };
       await Promise.all(
-        batch.slice(at, at + MAX_CONCURRENT).map(async ({ changeId, key }) => {
-          const owner = known.get(key);
+        batch.slice(start, start + MAX_CONCURRENT).map(async ({ changeId, key }) => {
+          const owner = freeOwners.get(key);
           if (!owner) return;
           const system = nameSystem(deps.product!.adapter!, owner.change);
-          if (silent.has(system)) {
+          if (silentSystems.has(system)) {
             missed = true;
             return;
           }
@@ -154,7 +158,7 @@ async function verifyOwners(
             ANSWER_LIMIT_MS,
           ).catch((error: unknown) => {
             if (!(error instanceof Unanswered)) throw error;
-            silent.add(system);
+            silentSystems.add(system);
             return "unreadable" as const;
           });
           checked++;
@@ -180,7 +184,7 @@ async function readFreeOwners(deps: ChangesDeps, owners: readonly AppliedTarget[
   const operands = owners.flatMap(({ changeId, key }) => {
     const record = records.get(changeId);
     if (record?.change.status === "applied")
-      return listAppliedOperands(record).filter((one) => formatTargetKey(one) === key);
+      return listAppliedOperands(record).filter((operand) => formatTargetKey(operand) === key);
     if (record) forgetOperands(deps, changeId);
     return [];
   });

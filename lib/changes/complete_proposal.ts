@@ -42,9 +42,9 @@ function promotePlan(requested: RequestedProposal, { change_id, kind, target, se
   if (sets.every((entry) => entry.tenant_id === tenant_id))
     throw invalidField("tenant_id", `is where ${change_id} is already; name another one`);
   const promoted = sets.map((entry) => ({ ...entry, tenant_id }));
-  const coinciding = promoted.find((entry, index) => promoted.findIndex((one) => isSameTarget(one, entry)) < index);
-  if (coinciding)
-    throw invalidField("promotes", `names a plan that would set ${coinciding.target} of tenant ${tenant_id} twice`);
+  const repeated = promoted.find((entry, index) => promoted.findIndex((other) => isSameTarget(other, entry)) < index);
+  if (repeated)
+    throw invalidField("promotes", `names a plan that would set ${repeated.target} of tenant ${tenant_id} twice`);
   return { ...requested, kind, target, sets: promoted };
 }
 

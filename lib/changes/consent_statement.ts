@@ -1,4 +1,4 @@
-/** The statement that a signature of a decision signs. */
+/** Creates the statement that a person signs for a decision. */
 import { readHead } from "../audit/chain.ts";
 import { toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
@@ -62,47 +62,37 @@ export interface Statement {
  */
 export async function makeConsentStatement(caller: Caller, input: StatementInput): Promise<Statement> {
   const { deps } = caller;
-  const {
-    decision,
-    approver,
-    note = "",
-    until,
-    length,
-    head: end,
-    kpis,
-    at = new Date(deps.clock.now()).toISOString(),
-  } = input;
-  const head = await readHead(deps.store);
-  if (!head) throw new Error("a statement needs an opened product runtime");
-  rejectStrayFields(input);
-  const mandate = isMandateDecision(decision) ? await readMandateFacts(deps, { ...input, decision }) : undefined;
-  const decided =
-    isServiceAction(decision) || isMandateDecision(decision)
-      ? undefined
-      : await readDecisionFacts(deps, { ...input, decision });
-  if (decision === "accept_loss" && (length === undefined || end === undefined))
+  const { decision, approver, note = "", at = new Date(deps.clock.now()).toISOString() } = input;
+  const logHead = await readHead(deps.store);
+  if (!logHead) throw new Error("a statement needs an opened product runtime");
+  rejectUnexpectedFields(input);
+  const { facts, content } = await readFacts(deps, { ...input, decision });
+  requirePerson(caller, "approver", approver);
+  const common = { origin: logHead.origin, note, manifest_hash: deps.product!.manifest_hash, at };
+  const statement = statementText({ ...common, ...facts });
+  const challenge = computePasskeyChallenge(statement, deps.sha256);
+  return { statement, challenge, ...(content && { content }) };
+}
+
+/** Reads the facts of a statement apart from the common ones; of a proposal also its content. */
+async function readFacts(deps: ChangesDeps, input: StatementInput): Promise<{ facts: object; content?: Content }> {
+  const { decision, approver } = input;
+  if (isServiceAction(decision)) return { facts: await readServiceFacts(deps, { ...input, decision }) };
+  if (isMandateDecision(decision))
+    return { facts: { ...(await readMandateFacts(deps, { ...input, decision })), approver } };
+  const { facts, content } = await readDecisionFacts(deps, { ...input, decision });
+  return { facts: { ...facts, approver }, ...(content && { content }) };
+}
+
+/** Returns the facts of an action on the service. Errors: 404 `change_not_found`, 400 `invalid_field`. */
+async function readServiceFacts(deps: ChangesDeps, input: StatementInput & { decision: ServiceAction }) {
+  const { decision, approver, until, length, head, kpis } = input;
+  if (decision === "accept_loss" && (length === undefined || head === undefined))
     throw invalidField(length === undefined ? "length" : "head", "is required");
   if (decision === "feed_kpis" && Object.keys(kpis ?? {}).length === 0)
     throw invalidField("kpis", "must name one KPI at least");
   const erased = decision === "erase" ? await readContentToErase(deps, input) : {};
-  requirePerson(caller, "approver", approver);
-  const shared = { origin: head.origin, note, manifest_hash: deps.product!.manifest_hash, at };
-  const statement = mandate
-    ? statementText({ ...shared, ...mandate, approver })
-    : decided
-      ? statementText({ ...shared, ...decided.about, approver })
-      : statementText({
-          ...shared,
-          decision: decision as ServiceAction,
-          actor: approver,
-          until,
-          length,
-          head: end,
-          kpis,
-          ...erased,
-        });
-  const challenge = computePasskeyChallenge(statement, deps.sha256);
-  return { statement, challenge, ...(decided?.content && { content: decided.content }) };
+  return { decision, actor: approver, until, length, head, kpis, ...erased };
 }
 
 type SignedDecision = Decision | ServiceAction | MandateDecision;
@@ -125,7 +115,7 @@ async function readMandateFacts(
 }
 
 /** Fields that belong only to some decisions. */
-const BELONGS: Readonly<Record<string, (decision: SignedDecision) => boolean>> = {
+const FIELD_DECISIONS: Readonly<Record<string, (decision: SignedDecision) => boolean>> = {
   change_id: (decision) =>
     decision === "erase" || (decision !== "propose" && !isServiceAction(decision) && !isMandateDecision(decision)),
   mandate_id: isMandateDecision,
@@ -145,9 +135,9 @@ const BELONGS: Readonly<Record<string, (decision: SignedDecision) => boolean>> =
   followup: (decision) => decision === "propose",
 };
 
-function rejectStrayFields(input: StatementInput): void {
-  for (const [field, belongs] of Object.entries(BELONGS))
-    if (input[field as keyof StatementInput] !== undefined && !belongs(input.decision))
+function rejectUnexpectedFields(input: StatementInput): void {
+  for (const [field, isExpected] of Object.entries(FIELD_DECISIONS))
+    if (input[field as keyof StatementInput] !== undefined && !isExpected(input.decision))
       throw invalidField(field, `does not belong to the decision ${input.decision}`);
 }
 
@@ -157,7 +147,10 @@ async function readContentToErase({ store }: ChangesDeps, { change_id }: Stateme
 }
 
 /** Reads the facts of a decision on a change; of a proposal also its content. */
-async function readDecisionFacts(deps: ChangesDeps, input: StatementInput & { decision: Decision }) {
+async function readDecisionFacts(
+  deps: ChangesDeps,
+  input: StatementInput & { decision: Decision },
+): Promise<{ facts: object; content?: Content }> {
   const { store, clock, product, sha256 } = deps;
   const { decision, approver, change_id, verdict, item, seen, step, action } = input;
   const over_drift = input.over_drift || undefined;
@@ -168,22 +161,21 @@ async function readDecisionFacts(deps: ChangesDeps, input: StatementInput & { de
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
     const { change } = await findChange(store, change_id);
-    return { about: { decision, verdict, item, seen, step, action, over_drift, ...changeFacts(decision, change) } };
+    return { facts: { decision, verdict, item, seen, step, action, over_drift, ...changeFacts(decision, change) } };
   }
-  const stated = await completeProposal(deps, requireProposal(input));
-  const proposal = { ...stated, proposer: stated.proposer ?? approver };
+  const completed = await completeProposal(deps, requireProposal(input));
+  const proposal = { ...completed, proposer: completed.proposer ?? approver };
   if (proposal.proposer !== approver) throw invalidField("proposal", "must have the approver as its proposer");
   const now = new Date(clock.now()).toISOString();
-  const { seen: found, readings } = await examineProposal(deps, proposal);
+  const { seen: observedDigests, readings } = await examineProposal(deps, proposal);
   const { policy } = product!.intent;
-  const { facts: known } = await readLedger(deps, (ledger, evidence) =>
+  const { facts: proposalFacts } = await readLedger(deps, (ledger, evidence) =>
     readProposalFacts({ ledger, evidence, policy, at: now, readings }, proposal),
   );
-  const facts = { ...known, seen: found };
   // The signature authenticates its signer, which a minor change may require.
   const context = { intent: product!.intent, actor: signerActor(approver) };
-  const content = createProposedContent(facts, context);
-  return { about: { decision, digest: contentDigest(content, sha256) }, content };
+  const content = createProposedContent({ ...proposalFacts, seen: observedDigests }, context);
+  return { facts: { decision, digest: contentDigest(content, sha256) }, content };
 }
 
 function requireProposal({ proposal, followup }: StatementInput): RequestedProposal {
@@ -193,6 +185,6 @@ function requireProposal({ proposal, followup }: StatementInput): RequestedPropo
   return proposal;
 }
 
-/** Returns the SHA-256 of a statement in base64url, which a passkey is asked to sign. */
+/** Returns the SHA-256 of a statement in base64url: the challenge that a passkey signs. */
 export const computePasskeyChallenge = (statement: string, sha256: Sha256): string =>
   toBase64Url(Uint8Array.from(sha256(statement).match(/../g)!, (byte) => parseInt(byte, 16)));

@@ -1,6 +1,7 @@
 /**
- * The log with contents: the entry of a proposal is followed by the content of its change, that of an intent by the manifest.
- * Entries are as in any export. Each other line has, to the byte, the text whose hash an entry before it records.
+ * Exports the log with contents: after the entry of a proposal comes the content of its change, after that of an intent the
+ * manifest. Entries have the same form as in other exports. Each other line has, byte for byte, the text whose hash an earlier
+ * entry records.
  */
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { readLogRows, type Row } from "../audit/rows.ts";
@@ -10,10 +11,10 @@ import { canonicalContent } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import { readRecords } from "./records.ts";
 
-/** Contents that are read together: of 64 KB each, a megabyte. */
+/** Contents that are read in one request: at 64 KB each, a megabyte. */
 const CONTENTS_PER_SLICE = 16;
 
-/** Yields the whole chain in order with its contents; memory stays flat. */
+/** Yields the complete log in order with its contents, in bounded memory. */
 export async function* exportContents(store: Store): AsyncGenerator<string, undefined> {
   for await (const rows of readLogRows(store))
     for (let begin = 0; begin < rows.length;) {
@@ -42,9 +43,11 @@ async function formatLines(store: Store, rows: readonly Row[]): Promise<string> 
   );
   const [changes, manifests] = await Promise.all([readRecords(store, proposals), store.getMany("manifests", intents)]);
   const changeById = new Map(
-    changes.flatMap((found, index) => (found ? [[proposals[index]!, found.change] as const] : [])),
+    changes.flatMap((record, index) => (record ? [[proposals[index]!, record.change] as const] : [])),
   );
-  const manifestByHash = new Map(manifests.flatMap((found) => (found ? [[found.id, found.value] as const] : [])));
+  const manifestByHash = new Map(
+    manifests.flatMap((manifest) => (manifest ? [[manifest.id, manifest.value] as const] : [])),
+  );
   return rows
     .map(({ text }, index) => {
       const entry = entries[index];
@@ -57,7 +60,7 @@ async function formatLines(store: Store, rows: readonly Row[]): Promise<string> 
     .join("");
 }
 
-/** Line for an erased content: the fields that remain. */
+/** Formats the line of a content; of an erased content, with the fields that remain. */
 const contentLine = (change: Change): string =>
   `{"change_id":${JSON.stringify(change.change_id)},"${change.erased ? "erased" : "content"}":${canonicalContent(change)}}\n`;
 

@@ -1,22 +1,22 @@
+/** Dependencies of commands and reads on changes. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
 import type { Reader } from "./rules/reader.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
-/** Dependencies of the core. */
 export interface ChangesDeps extends AuditDeps {
   /** Absent: the product runtime is off, and its endpoints answer 503. */
   product?: ProductRuntime | undefined;
-  /** Names this process as the owner of the operations it runs on the host product. */
+  /** Id of this process, which owns the leases of the operations that it runs. */
   owner: string;
   /** Signalled after every commit of this process. */
   commits?: CommitSignal | undefined;
-  /** How long a request may wait for something to happen, in seconds, where the host answers sooner than a minute. */
+  /** The longest wait of a request, in seconds, on a host that ends requests before a minute. */
   maxWaitSeconds?: number | undefined;
-  /** This process lasts, so that what it saw of target systems counts for what its cycle restores. */
+  /** True for a process that serves many cycles, so that its cycle may restore a value whose edit it observed itself. */
   longLived?: boolean | undefined;
   /** Limits a request to the changes that its caller may read; absent: all. */
   reader?: Reader | undefined;
-  /** Asks for a cycle soon, without waiting for it. */
+  /** Requests a cycle without waiting for it. */
   wake?: (() => void) | undefined;
 }

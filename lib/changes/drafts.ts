@@ -1,11 +1,11 @@
-/** Drafts of language models: limits how many wait, and finds drafts that were filed or rejected before. */
+/** Drafts of language models: limits the number of open drafts, and finds drafts that were filed or rejected before. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import { readRecord, readRecords } from "./records.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import type { Change, PlanEntry, Resolution } from "./rules/change.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Maximum number of open drafts, so that drafts nobody looks at do not pile up. */
+/** Maximum number of open drafts, so that undecided drafts do not accumulate. */
 export const MAX_OPEN_DRAFTS = 5;
 
 /** Time for which a rejected draft is not filed again unchanged; later, circumstances may have changed. */
@@ -55,7 +55,7 @@ function findRejection(change: Change, now: number): RejectedDraft | undefined {
   return { change_id, resolution, approver, approval_note, decided_at };
 }
 
-/** Digests the effect of a draft. Spaces around a tenant and full-width letters make no difference; upper and lower case do. */
+/** Digests the effect of a draft. Spaces around a tenant and full-width letters do not change the digest; the tenant's case does. */
 function digestDraft({ kind, sets, ...change }: DraftedChange, sha256: Transaction["sha256"]): string {
   const compared = { ...toComparable(change), kind, ...(sets && { sets: sets.map(toComparable) }) };
   return sha256(canonicalJson(compared));

@@ -86,13 +86,14 @@ export async function listEpisodes(reads: Pick<Reads, "list">, changeId: string)
 export async function readDriftReport(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
   const { store } = deps;
   const check = (await store.get("meta", "drift"))?.value;
-  const all = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
-  const ids = all.map(({ change_id }) => change_id);
-  const visible = new Set(await listVisibleIds(deps, ids));
-  const episodes = all.filter(({ change_id }) => visible.has(change_id));
+  const allEpisodes = (await store.list("drift", { limit: 1000 })).map(({ value }) => value);
+  const ids = allEpisodes.map(({ change_id }) => change_id);
+  const visibleIds = new Set(await listVisibleIds(deps, ids));
+  const episodes = allEpisodes.filter(({ change_id }) => visibleIds.has(change_id));
   const drifted = episodes.filter(({ state }) => state === "drifted");
   const missing = episodes.filter(({ state }) => state === "missing");
-  const result = missing.length > 0 ? "missing" : drifted.length > 0 ? "drifted" : check ? "in_sync" : null;
+  const worstState = missing.length > 0 ? "missing" : drifted[0]?.state;
+  const result = worstState ?? (check ? "in_sync" : null);
   return {
     result,
     in_sync: result === null ? null : result === "in_sync",

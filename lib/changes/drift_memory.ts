@@ -1,4 +1,4 @@
-/** Memory of a process about managed values: its cycle restores a value only if it saw the edit happen. */
+/** Memory of a process about managed values: its cycle restores a value only if the process observed the edit. */
 import type { Integrity } from "../audit/integrity.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
@@ -14,9 +14,9 @@ declare module "../audit/integrity.ts" {
 interface DriftMemory {
   /** The last check of this process. */
   check?: DriftCheck;
-  /** Operands whose value this process saw on their target. */
+  /** Operands whose value this process read from their target. */
   inForce: Set<string>;
-  /** Operands among them whose target was seen to hold another value since. */
+  /** Operands of `inForce` whose target held another value afterwards. */
   edited: Set<string>;
 }
 
@@ -26,14 +26,14 @@ type DriftMemoryDeps = Pick<ChangesDeps, "integrity" | "longLived"> & { integrit
 export const findDriftMemory = ({ integrity, longLived }: DriftMemoryDeps): DriftMemory | undefined =>
   longLived ? (integrity.drift ??= { inForce: new Set(), edited: new Set() }) : undefined;
 
-/** Notes that this process saw a change's value on its target. */
+/** Remembers that a target held the value of its change. */
 export function noteInForce(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   memory?.inForce.add(changeId);
   memory?.edited.delete(changeId);
 }
 
-/** Notes that a target holds another value than its change set. */
+/** Remembers that a target holds another value than its change set. */
 export function noteEdited(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   if (memory?.inForce.has(changeId)) memory.edited.add(changeId);

@@ -1,4 +1,4 @@
-/** The end of an automatic apply, and the wake-up for one. */
+/** Ends the automatic apply of a change, and requests a cycle for one that is due. */
 import type { ChangesDeps } from "./deps.ts";
 import { serviceActor } from "./rules/actor.ts";
 import { findAutomationTime } from "./rules/apply_when.ts";
@@ -7,7 +7,7 @@ import type { Change } from "./rules/change.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import type { CommandResult, Transaction } from "./transaction.ts";
 
-/** The reason why a change no longer applies by itself: a code for programs, and a sentence without its stop. */
+/** The reason why a change no longer applies by itself: a code for programs, and a sentence without a full stop. */
 export interface AutomationEnd {
   code: string;
   reason: string;

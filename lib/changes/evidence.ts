@@ -1,4 +1,5 @@
-/** Verified reads of the log: entries have the hashes that were read before, and none is left out. */
+/** Verified reads of the log: each entry has the hash in the index of the log, and no indexed entry is left out. */
+import type { TargetKey } from "./rules/target_key.ts";
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { createCachedHashCheck } from "../audit/entry_hash.ts";
@@ -8,13 +9,12 @@ import { LogNotIndexed, requireIndexed } from "../audit/read_log.ts";
 import type { Sha256 } from "../kit/platform.ts";
 import type { Reads } from "../store/store.ts";
 import { runWithLog, type LogDeps } from "./run_with_log.ts";
-import type { TargetKey } from "./records.ts";
 import { parseDetail, findTargetFacts, isRolledBack } from "./rules/event.ts";
 import { isMandateEvent, type MandateDetail } from "./rules/mandate_record.ts";
 import { mandateConsentQuery, MINOR_QUERY, nameQuery, type TargetRelation, targetQuery } from "./subjects.ts";
 
-/** Remembers verified hashes: successive decisions read the same newest entries of a target and of the KPIs. */
-const isSound = createCachedHashCheck();
+/** Checks the hash of an entry, with a cache: successive decisions read the same newest entries of a target and of the KPIs. */
+const hasValidHash = createCachedHashCheck();
 
 /** Number of entries that are read further back at a time, if it is not known how many are needed. */
 const READ_BACK_SIZE = 4096;
@@ -33,19 +33,19 @@ export function createEvidence(
   const { logIndex, head, sha256 } = log;
 
   /** Entries that were read; a decision needs some of them more than once. */
-  const known = new Map<number, AuditEntry>();
+  const cache = new Map<number, AuditEntry>();
   const get = async (ids: readonly number[]): Promise<AuditEntry[]> => {
-    const unknown = ids.filter((id) => !known.has(id));
-    const stored = unknown.length === 0 ? [] : await reads.getMany("audit", unknown.map(entryKey));
-    for (const [index, found] of stored.entries()) {
-      const id = unknown[index]!;
-      const entry = found?.value;
+    const uncached = ids.filter((id) => !cache.has(id));
+    const stored = uncached.length === 0 ? [] : await reads.getMany("audit", uncached.map(entryKey));
+    for (const [index, record] of stored.entries()) {
+      const id = uncached[index]!;
+      const entry = record?.value;
       // Entries before the indexed part have no known hash to be compared with.
       if (entry?.id !== id || !isSound(entry, sha256) || (id > logIndex.after && !logIndex.hasEntry(entry)))
         throw new LogNotIndexed(id);
-      known.set(id, entry);
+      cache.set(id, entry);
     }
-    return ids.map((id) => known.get(id)!);
+    return ids.map((id) => cache.get(id)!);
   };
 
   /** Reads the entries with these ids, given in rising order. */
@@ -102,8 +102,8 @@ export function createEvidence(
     };
   };
   const isAboutTarget = (target: TargetKey) => (entry: AuditEntry) => {
-    const found = findTargetFacts(entry, target);
-    return found !== undefined && (entry.event_type !== "change_rollback_failed" || isRolledBack(found));
+    const facts = findTargetFacts(entry, target);
+    return facts !== undefined && (entry.event_type !== "change_rollback_failed" || isRolledBack(facts));
   };
   const walkType = (type: EventType): NextEntry => walk(nameQuery(type), ({ event_type }) => event_type === type);
 
@@ -118,7 +118,7 @@ export function createEvidence(
     async entry(id: unknown): Promise<AuditEntry | undefined> {
       return isEntryId(id) ? (await entries([id]))[0] : undefined;
     },
-    /** As `entry`, without reading the log back to it: an entry before the indexed part is returned as stored. */
+    /** As `entry`, without indexing the log back to it: an entry before the indexed part is returned as stored. */
     async storedEntry(id: unknown): Promise<AuditEntry | undefined> {
       return isEntryId(id) ? (await get([id]))[0] : undefined;
     },
@@ -141,7 +141,7 @@ export function createEvidence(
     /** Walks the indexed entries with this relation to a target. */
     walkTarget: (relation: TargetRelation, target: TargetKey): NextEntry =>
       walk(targetQuery(relation, target), isAboutTarget(target)),
-    /** Reads the newest of these entries in one read. */
+    /** Reads the newest entries with this relation to a target, in one read. */
     async newestAboutTarget(relation: TargetRelation, target: TargetKey, limit: number): Promise<AuditEntry[]> {
       const ids = await queryIds((after) =>
         takeFirst(logIndex.find(targetQuery(relation, target), head.length, after), limit),
@@ -173,7 +173,7 @@ export function createEvidence(
         mandateId,
         ({ event_type, detail }) => isMandateEvent(event_type) && parseMandateId(detail) === mandateId,
       ),
-    /** Walks the consents of a mandate since a moment; without one, the indexed ones. */
+    /** Walks the consents of a mandate since a moment; without a moment, the indexed consents. */
     walkMandateConsents(name: string, moment?: string): NextEntry {
       const isConsent = createConsentTest(name);
       return moment === undefined

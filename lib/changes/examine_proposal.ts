@@ -1,4 +1,4 @@
-/** Examines a proposal on the target systems: can they hold its values, and which values would it replace? */
+/** Checks that target systems can hold the values of a proposal, and reads the values that it would replace. */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
@@ -29,29 +29,36 @@ type StatedProposal = ProposedChange & { tier?: string | undefined };
 
 /**
  * Checks the values of a proposal. Reads its targets if their steps are limited, if the intent or a mandate may approve it, or if a
- * system judges values by what it holds.
+ * system judges new values by the current ones.
  */
-export async function examineProposal(deps: ChangesDeps, stated: StatedProposal, agent?: string): Promise<Findings> {
+export async function examineProposal(deps: ChangesDeps, proposal: StatedProposal, agent?: string): Promise<Findings> {
   const limits = agent !== undefined && deps.product?.intent.policy.mandates && (await listLimits(deps.store, agent));
   const rules = [...(deps.product?.intent.policy.targets ?? []), ...(limits || [])];
-  const readings = await readUnownedTargets(deps, stated, [], rules);
-  return { ...(await examineOnSystems(deps, stated, Array.isArray(limits))), ...(readings.length > 0 && { readings }) };
+  const readings = await readUnownedTargets(deps, proposal, [], rules);
+  return {
+    ...(await examineOnSystems(deps, proposal, Array.isArray(limits))),
+    ...(readings.length > 0 && { readings }),
+  };
 }
 
-async function examineOnSystems(deps: ChangesDeps, stated: StatedProposal, mayBeMandated: boolean): Promise<Findings> {
+async function examineOnSystems(
+  deps: ChangesDeps,
+  proposal: StatedProposal,
+  mayBeMandated: boolean,
+): Promise<Findings> {
   const adapter = deps.product?.adapter;
-  const needsReading = stated.tier === "minor" || mayBeMandated;
+  const needsReading = proposal.tier === "minor" || mayBeMandated;
   try {
-    const not_allowed = checkValues(adapter, stated);
-    const isJudged = judgesByReading(adapter, stated);
+    const not_allowed = checkValues(adapter, proposal);
+    const isJudged = judgesByReading(adapter, proposal);
     if (not_allowed || !adapter?.reader || !(needsReading || isJudged)) return { not_allowed };
-    const spelled = await readLedger(deps, (ledger) => ledger.respell(stated));
+    const spelled = await readLedger(deps, (ledger) => ledger.respell(proposal));
     // Reads again: the consent of the intent or a mandate records the current values, and an apply may have changed them.
     const examined = await examineTargets(deps, spelled, true);
-    const unfit = examined?.find(({ problem }) => problem !== undefined);
+    const rejected = examined?.find(({ problem }) => problem !== undefined);
     return {
       ...(needsReading && { seen: examined?.map(({ observed: seen }) => seen.digest) }),
-      not_allowed: unfit && createNotAllowed(unfit.target, unfit.problem!),
+      not_allowed: rejected && createNotAllowed(rejected.target, rejected.problem!),
     };
   } catch (error) {
     // Filing the proposal rejects it with this error.

@@ -1,4 +1,4 @@
-/** Expiry: a change that waits too long for its consent, or after its approval for its apply, is denied. */
+/** Expires changes: a change that waits too long for its consents, or after its approval for its apply, is denied. */
 import { AppError } from "../kit/errors.ts";
 import { readCertainTime } from "./certain_time.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -19,25 +19,26 @@ import { runTransaction, type Transaction } from "./transaction.ts";
 /** Changes that are denied in one transaction; each takes three writes. */
 const BATCH_SIZE = 15;
 
-/** The part of a change that is shown in lists. */
-interface ShownChange {
+/** An item of a list of changes. */
+interface ListedChange {
   change: Omit<Change, "value" | "rationale">;
 }
 
 /**
- * Returns changes in their order, with expired ones as denied: a change whose deadline has certainly passed is shown as the next
- * cycle or request will record it, decided at its deadline. Its revision and entries are those of the record. An approved change
- * does not expire while it is being applied. Writes nothing.
+ * Returns changes in their order, with expired changes as denied: a change whose deadline is confirmed to have passed is shown as
+ * the next cycle or request will record it, decided at its deadline. Its revision and entries are those of the record. An approved
+ * change does not expire while it is being applied. Writes nothing.
  */
-export async function previewExpiry<S extends ShownChange>(
+export async function previewExpiry<Item extends ListedChange>(
   deps: Pick<ChangesDeps, "clock" | "integrity" | "product" | "sha256" | "store">,
-  shown: readonly S[],
-): Promise<readonly S[]> {
+  items: readonly Item[],
+): Promise<readonly Item[]> {
   const { clock, product, sha256, store } = deps;
   const { intent, manifest_hash } = product!;
-  const isOverdue = (at: number) => (one: S) => findOverdueStep(one.change as Change, intent.policy, at) !== undefined;
-  const overdue = shown.filter(isOverdue(clock.now()));
-  if (overdue.length === 0) return shown;
+  const isOverdue = (at: number) => (item: Item) =>
+    findOverdueStep(item.change as Change, intent.policy, at) !== undefined;
+  const overdue = items.filter(isOverdue(clock.now()));
+  if (overdue.length === 0) return items;
   const due = new Set(overdue.filter(isOverdue(await readCertainTime(deps))));
   const approved = [...due].filter(({ change }) => change.status === "approved");
   const leases =
@@ -48,20 +49,20 @@ export async function previewExpiry<S extends ShownChange>(
           approved.flatMap(({ change }) => listLeaseKeys(change as Change)),
         );
   const busy = new Set(leases.flatMap((lease) => lease?.value.change_id ?? []));
-  for (const one of approved) if (busy.has(one.change.change_id)) due.delete(one);
+  for (const item of approved) if (busy.has(item.change.change_id)) due.delete(item);
   const context = { intent, manifest_hash, sha256, actor: serviceActor(POLICY_EXPIRY) };
-  return shown.map((one) => {
-    if (!due.has(one)) return one;
-    const change = one.change as Change;
+  return items.map((item) => {
+    if (!due.has(item)) return item;
+    const change = item.change as Change;
     const { event_type, detail } = decide(change, { type: change.status === "approved" ? "lapse" : "expire" }, context);
     const timestamp = new Date(findDeadline(change, intent.policy)!).toISOString();
     const event = { id: 0, event_type, change_id: change.change_id, timestamp, detail };
     const state = evolve({ change, audit: [], applied: null }, event)!;
-    return { ...one, change: { ...state.change, revision: change.revision } };
+    return { ...item, change: { ...state.change, revision: change.revision } };
   });
 }
 
-/** Reads records with expired changes as denied, in their order, without those that are missing, invalid or hidden. */
+/** Reads records with expired changes as denied, in their order; missing, invalid and hidden records are left out. */
 export async function readRecordsWithExpiry(
   deps: Parameters<typeof previewExpiry>[0] & Pick<ChangesDeps, "reader">,
   changeIds: readonly string[],
@@ -74,8 +75,8 @@ export async function readRecordsWithExpiry(
 }
 
 /**
- * Denies a change whose deadline has certainly passed, and returns the error for the request. An approved change does not expire
- * while it is being applied.
+ * Denies a change whose deadline is confirmed to have passed, and returns the error for the request. An approved change does not
+ * expire while it is being applied.
  */
 export async function expireIfDue(
   transaction: Transaction,
@@ -98,18 +99,18 @@ export async function expireIfDue(
   );
 }
 
-/** Denies the changes whose deadlines have certainly passed, and returns their number. Writes nothing if there is none. */
+/** Denies the changes whose deadlines are confirmed to have passed, and returns their number. Writes nothing if there is none. */
 export async function expireDue(deps: ChangesDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
   if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;
-  const certain = await readCertainTime(deps);
+  const confirmedTime = await readCertainTime(deps);
   let expired = 0;
   for (let start = 0; start < changeIds.length; start += BATCH_SIZE) {
     const ids = changeIds.slice(start, start + BATCH_SIZE);
     const records = await readRecords(deps.store, ids);
     const due = ids.filter((_, index) => {
       const change = records[index]?.change;
-      return change && findOverdueStep(change, policy, certain);
+      return change && findOverdueStep(change, policy, confirmedTime);
     });
     if (due.length > 0) expired += await expireAll(deps, due);
   }

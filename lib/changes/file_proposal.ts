@@ -26,28 +26,29 @@ import type { CommandResult, Transaction } from "./transaction.ts";
 
 /** A recorded proposal. */
 export interface ProposalResult extends CommandResult {
-  /** Ids of other live changes on the same tenant and target. */
+  /** Ids of other open changes on the same tenant and target. */
   conflicts: string[];
   /** Consents that it needs before its apply. */
   missing: MissingConsent[];
-  /** Explains why no mandate of its agent approves it. */
+  /** Bounds of its agent's mandates that it violates, so that no mandate approves it. */
   outside?: MandateViolation[];
   /** Says that the target is recorded in another spelling than requested. */
   target_spelling?: string;
 }
 
-/** Records a proposal. Returns the error of a rejection that is recorded, and throws any other. */
+/** Records a proposal. Returns the error of a rejection that is recorded, and throws other errors. */
 export async function fileProposal(
   transaction: Transaction,
   requested: ProposeInput,
-  stated: Actor,
+  claimed: Actor,
   proof: ProofInput,
   { requester, seen, not_allowed, readings }: Findings & { requester?: DraftRequester } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at, ledger, evidence, reader } = transaction;
   const { policy } = transaction.product.intent;
-  const { facts: found, values } = await readProposalFacts({ ledger, evidence, policy, at, readings }, requested);
-  const facts = { ...found, seen };
+  const proposalFacts = await readProposalFacts({ ledger, evidence, policy, at, readings }, requested);
+  const { values } = proposalFacts;
+  const facts = { ...proposalFacts.facts, seen };
   const { input } = facts;
   const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
   if (agent) requireAgentScope(agent, input, transaction.product.intent);
@@ -57,8 +58,8 @@ export async function fileProposal(
   const locations = isForbidden ? undefined : listLocations(transaction.product.adapter, input);
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const isConflictBlocking = policy.on_conflict === "block";
-  const conflicts = await listLiveChangesOnTargets(input, (entry) =>
-    isConflictBlocking ? transaction.ledger.liveChanges(entry) : listLiveChanges(tx, entry),
+  const conflicts = await listOpenChangesOnTargets(input, (entry) =>
+    isConflictBlocking ? transaction.ledger.openChanges(entry) : listLiveChanges(tx, entry),
   );
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {
@@ -69,14 +70,14 @@ export async function fileProposal(
   }
   const limit_reached = agent ? await findReachedLimit(transaction, agent, input) : undefined;
   const signature = await verifySignature(transaction, facts, proof);
-  const actor = resolveActor(input.proposer ?? "", signature, stated);
+  const actor = resolveActor(input.proposer ?? "", signature, claimed);
   let result: CommandResult;
   try {
     const command = {
       type: "propose",
       ...facts,
       target_owner,
-      live: conflicts,
+      openChanges: conflicts,
       limit_reached,
       not_allowed: values.error ?? not_allowed,
       step_base: values.step_base,
@@ -92,21 +93,21 @@ export async function fileProposal(
   }
   await requireFreeLocations(tx, locations, transaction.sha256, reader);
   if (agent) await countProposal(transaction, agent, input);
-  const decided = await decideByMandate(transaction, result, { input, actor, places: locations, seen, readings });
-  result = decided.enacted ?? result;
+  const proposal = { input, actor, places: locations, seen, readings };
+  const { approved, violations } = await decideByMandate(transaction, result, proposal);
+  result = approved ?? result;
   const missing = listMissingConsents(result.record.change, transaction.product.intent);
   const visibleConflicts = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
-  const { outside } = decided;
   return {
     ...result,
     conflicts: visibleConflicts,
     missing,
-    ...(outside && { outside }),
+    ...(violations && { outside: violations }),
     ...describeRespelling(requested, input),
   };
 }
 
-/** Lists targets that were requested in another spelling than that of their first apply, which is recorded. */
+/** Describes targets that the request spelled differently from their first apply; the spelling of the first apply is recorded. */
 function describeRespelling(requested: ProposeInput, recorded: ProposeInput): { target_spelling?: string } {
   const requestedEntries = listEntries(requested);
   const sentences = listEntries(recorded).flatMap(({ target }, index) => {
@@ -118,13 +119,13 @@ function describeRespelling(requested: ProposeInput, recorded: ProposeInput): { 
   return sentences.length === 0 ? {} : { target_spelling: sentences.join(" ") };
 }
 
-/** Lists the live changes of all targets of a proposal, ten at most. */
-async function listLiveChangesOnTargets(
+/** Lists the open changes of all targets of a proposal, ten at most. */
+async function listOpenChangesOnTargets(
   input: ProposeInput,
   find: (entry: PlanEntry) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
-  const found = await Promise.all(listEntries(input).map(find));
-  return [...new Set(found.flat())].slice(0, MAX_LISTED_CHANGES);
+  const idsByTarget = await Promise.all(listEntries(input).map(find));
+  return [...new Set(idsByTarget.flat())].slice(0, MAX_LISTED_CHANGES);
 }
 
 async function verifySignature(

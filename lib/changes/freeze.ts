@@ -1,4 +1,4 @@
-/** The freeze of the service. */
+/** Reads the freeze of the service, and finds the conditions that block an apply now. */
 import type { ChangesDeps } from "./deps.ts";
 import { parseFreeze } from "./latest_from_log.ts";
 import { type Freeze, freezeSchema } from "./rules/freeze.ts";
@@ -14,11 +14,12 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Finds the last freeze in the log, unless it was lifted. For an entry before the indexed part, the store names the id. */
+/** Finds the last freeze in the log, unless it was lifted. The store has the id of an entry before the indexed part. */
 export async function findLastFreeze({ tx, evidence, indexedAfter }: Transaction): Promise<Freeze | undefined> {
   const indexed = await evidence.lastEntryOfType("service_frozen", "service_unfrozen");
   const stored = (await tx.get("meta", "freeze"))?.value;
-  const last = indexed ?? (stored && stored.entry <= indexedAfter() ? await evidence.entry(stored.entry) : undefined);
+  const isBeforeIndex = stored !== undefined && stored.entry <= indexedAfter();
+  const last = indexed ?? (isBeforeIndex ? await evidence.entry(stored.entry) : undefined);
   return last?.event_type === "service_frozen" ? parseFreeze(last) : undefined;
 }
 
@@ -30,8 +31,8 @@ export async function createHoldFinder({ store, product, clock }: ChangesDeps): 
   const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
   const now = clock.now();
-  const shared = policy.windows.deny.some(isNarrow) ? undefined : listHolds(policy, freeze, now);
-  return (change) => shared ?? listHolds(policy, freeze, now, change);
+  const holdsOfAll = policy.windows.deny.some(isNarrow) ? undefined : listHolds(policy, freeze, now);
+  return (change) => holdsOfAll ?? listHolds(policy, freeze, now, change);
 }
 
 /** Reads the freeze in force, for display; null if there is none. */

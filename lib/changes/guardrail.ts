@@ -22,7 +22,7 @@ declare module "../store/store.ts" {
 
 const HOUR_MS = 3600 * 1000;
 const PAGE_SIZE = 20;
-/** Means any KPI in a key: a guardrail by target watches changes regardless of the KPI that they name. */
+/** Stands for any KPI in a key: a guardrail by target watches changes regardless of the KPI that they name. */
 const EVERY_KPI = "*";
 
 /**
@@ -62,7 +62,7 @@ export async function judgeGuardrails(transaction: Transaction, fed: Record<stri
     if (!watched || value === undefined || baseline === undefined) continue;
     const evidence = checkGuardrail(guardrail, baseline, value, intent, transaction.at);
     const { change_id } = watched.change;
-    // During a rollout the comparison with the control group replaces the one with the time before.
+    // During a rollout, the comparison with the control group replaces the comparison with the value at the apply.
     if (isRollingOut(watched.change) && isGuardrailReplaced(watched.change, guardrail.kpi, intent.policy.stages))
       continue;
     if (!evidence || !(await storeTrip(transaction, change_id, { ...evidence, entry: transaction.nextEntryId() })))
@@ -92,8 +92,8 @@ async function findNewestWatched(
 async function storeTrip(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
   const { tx } = transaction;
   const stored = (await tx.get("guardrail_marks", changeId))?.value;
-  const known = stored && (await isTripLogged(transaction, changeId, stored)) ? stored.action : undefined;
-  if (known === "rollback" || known === evidence.action) return false;
+  const loggedAction = stored && (await isTripLogged(transaction, changeId, stored)) ? stored.action : undefined;
+  if (loggedAction === "rollback" || loggedAction === evidence.action) return false;
   tx.put("guardrail_marks", changeId, evidence);
   if (evidence.action === "rollback") tx.put("guardrail_due", changeId, evidence);
   return true;

@@ -40,17 +40,18 @@ interface StoredAnswer {
   answer: AnswerText;
 }
 
-const day = (now: number): string => new Date(now).toISOString().slice(0, 10);
-const recordId = (key: IdempotencyKey, now: number): string => `${day(now)}:${key.scope}`;
+const formatDay = (now: number): string => new Date(now).toISOString().slice(0, 10);
+const formatRecordId = (key: IdempotencyKey, now: number): string => `${formatDay(now)}:${key.scope}`;
 
-/** Finds the answer to an earlier request under this key. Errors: 422 where that request had another body. */
+/** Finds the answer to an earlier request under this key. Errors: 422 if the earlier request had another body. */
 export async function findAnswer(
   reads: Pick<Reads, "getMany">,
   key: IdempotencyKey,
   now: number,
 ): Promise<AnswerText | undefined> {
-  const days = new Set([now, now - RETENTION_MS, now + MAX_CLOCK_LEAD_MS].map((time) => recordId(key, time)));
-  for (const record of await reads.getMany(COLLECTION, [...days])) {
+  const times = [now, now - RETENTION_MS, now + MAX_CLOCK_LEAD_MS];
+  const ids = new Set(times.map((time) => formatRecordId(key, time)));
+  for (const record of await reads.getMany(COLLECTION, [...ids])) {
     const stored = record?.value;
     if (!stored || now - stored.at > RETENTION_MS) continue;
     if (stored.body !== key.body)
@@ -66,17 +67,17 @@ export async function findAnswer(
 /** Stores an answer under its key. */
 export function saveAnswer(tx: Tx, key: IdempotencyKey, answer: AnswerText, now: number): void {
   const stored: StoredAnswer = { body: key.body, at: now, answer };
-  tx.put(COLLECTION, recordId(key, now), stored);
+  tx.put(COLLECTION, formatRecordId(key, now), stored);
 }
 
 /** Deletes up to a thousand expired answers, in transactions of their own, and returns the number of them. */
 export async function forgetOldAnswers(store: Store, now: number): Promise<number> {
-  const expired = `${day(now - RETENTION_MS)}:`;
+  const firstRetainedId = `${formatDay(now - RETENTION_MS)}:`;
   for (let deleted = 0; ;) {
     const oldest = await store.list(COLLECTION, { limit: BATCH_SIZE, keysOnly: true });
-    const old = oldest.filter(({ id }) => id < expired);
-    if (old.length > 0) await store.transact((tx) => old.forEach(({ id }) => tx.delete(COLLECTION, id)));
-    deleted += old.length;
-    if (old.length < BATCH_SIZE || deleted >= MAX_DELETED) return deleted;
+    const expired = oldest.filter(({ id }) => id < firstRetainedId);
+    if (expired.length > 0) await store.transact((tx) => expired.forEach(({ id }) => tx.delete(COLLECTION, id)));
+    deleted += expired.length;
+    if (expired.length < BATCH_SIZE || deleted >= MAX_DELETED) return deleted;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The integrity scan: each cycle verifies a slice of the log and of the records, the newest entries and then the rest in rotation.
- * An edit is reported within two cycles where it is recent, otherwise within one pass. Its memory is bounded.
+ * The integrity scan: each cycle verifies a slice of the log and of the records, the newest entries and then the others in turn. An
+ * edit of a recent entry is reported within two cycles, any other edit within one pass. The memory of the scan is bounded.
  */
 import { readHead } from "../audit/chain.ts";
 import type { Integrity } from "../audit/integrity.ts";
@@ -30,7 +30,7 @@ interface ScanState {
   mismatches: Mismatches;
 }
 
-/** Entries and records verified in one cycle, and the part of the log that one cycle verifies at least. */
+/** Minimum number of entries and records that one cycle verifies, and the number of cycles of a pass over a long log. */
 const MIN_SLICE = 1000;
 const ENTRY_BATCH_SIZE = 250;
 const RECORD_BATCH_SIZE = 100;
@@ -40,7 +40,7 @@ const MAX_MISMATCHES = 1000;
 
 type ScanDeps = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity" | "log" | "mutex">;
 
-/** Scans one slice; reports a broken chain and notes changes that do not match the log. */
+/** Scans one slice: reports a broken chain, and remembers changes that do not match the log. */
 export async function scanIntegrity(deps: ScanDeps): Promise<void> {
   const { store, clock, integrity } = deps;
   await adoptAcceptedLoss(deps);
@@ -108,12 +108,13 @@ async function readStored({ store }: ScanDeps, ids: readonly string[]) {
   return stored.flatMap((record) => record ?? []);
 }
 
-function addMismatches(known: Mismatches, found: Mismatches): void {
-  for (const [id, fields] of found)
-    if (known.size < MAX_MISMATCHES || known.has(id)) known.set(id, addFields(known.get(id), fields));
+function addMismatches(mismatches: Mismatches, added: Mismatches): void {
+  for (const [id, fields] of added)
+    if (mismatches.size < MAX_MISMATCHES || mismatches.has(id))
+      mismatches.set(id, addFields(mismatches.get(id), fields));
 }
 
-/** Notes a change whose record did not match the log when it was read. */
+/** Remembers a change whose record did not match the log when it was read. */
 export const noteMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
   if (scan) addMismatches(scan.mismatches, new Map([[id, fields]]));
 };

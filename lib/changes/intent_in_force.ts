@@ -9,7 +9,7 @@ import type { ProductRuntime } from "./runtime.ts";
 /** An intent or a configuration of target systems that comes into force, or the end of such a configuration. */
 export interface Activation {
   event: AuditEvent;
-  /** Stores that it is in force; of an intent also the text. */
+  /** Stores the hash of the intent or configuration in force; of an intent also the text. */
   store(): void;
 }
 
@@ -22,16 +22,16 @@ export async function findIntentProblem(
   const manifest = inForce === manifest_hash ? undefined : (await reads.get("manifests", inForce))?.value;
   const { update_epoch = 0 } = manifest === undefined ? {} : (JSON.parse(manifest) as { update_epoch?: number });
   if (update_epoch < intent.update_epoch) return undefined;
-  const own = `this instance has the intent of update_epoch ${intent.update_epoch}`;
+  const problem = `this instance has the intent of update_epoch ${intent.update_epoch}`;
   return update_epoch === intent.update_epoch
-    ? `${own}, and the log another one of the same update_epoch (manifest_hash ${inForce}); raise update_epoch in the changed intent`
-    : `${own}, and the log one of ${update_epoch}; start it with the newer intent, or raise update_epoch above ${update_epoch}`;
+    ? `${problem}, and the log another one of the same update_epoch (manifest_hash ${inForce}); raise update_epoch in the changed intent`
+    : `${problem}, and the log one of ${update_epoch}; start it with the newer intent, or raise update_epoch above ${update_epoch}`;
 }
 
 /** Lists the activations to record before the next entry. Errors: 503 `intent_outdated`. */
 export async function listActivations(tx: Tx, product: ProductRuntime): Promise<Activation[]> {
-  const coming = await Promise.all([findIntentActivation(tx, product), findTargetsActivation(tx, product)]);
-  return coming.filter((one) => one !== undefined);
+  const activations = await Promise.all([findIntentActivation(tx, product), findTargetsActivation(tx, product)]);
+  return activations.filter((activation) => activation !== undefined);
 }
 
 async function findTargetsActivation(tx: Tx, { adapter }: ProductRuntime): Promise<Activation | undefined> {

@@ -1,19 +1,18 @@
 /** Judges the values of a proposal or an apply by the intent: by schemas, and by steps from the values that targets held. */
 import { HOUR_MS } from "../kit/days.ts";
 import { AppError } from "../kit/errors.ts";
-import { runWithTimeLimit as withinLimit } from "../kit/time_limit.ts";
+import { runWithTimeLimit } from "../kit/time_limit.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { type ProductAdapter, ignoreUncovered } from "./operations/adapter_port.ts";
 import { findCarrier } from "./locations.ts";
-import type { TargetKey } from "./records.ts";
 import type { Content } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
 import type { Policy } from "./rules/intent.ts";
 import type { ChangeRecord } from "./rules/record.ts";
-import { isSameTarget } from "./rules/target_key.ts";
+import { type TargetKey, isSameTarget } from "./rules/target_key.ts";
 import {
   type StepBaseResult,
   type LimitedChange,
@@ -46,60 +45,61 @@ export interface ValueJudgement {
   /** The first target that has never held a number. */
   first?: string | undefined;
   /** The first target that held no number at the beginning of its limit's hours. */
-  unheld?: string | undefined;
+  setLater?: string | undefined;
   /** Numbers that targets hold without any applied change, to be recorded. */
   step_base?: readonly StepBase[] | undefined;
 }
 
 /** Judges the values of a change. Returns 400 `value_not_allowed` in `error`, and throws other errors. */
-export async function judgeValues(ledger: Ledger, change: LimitedChange, by: ValueFacts): Promise<ValueJudgement> {
-  const steps = listSteps(change, by.policy);
+export async function judgeValues(ledger: Ledger, change: LimitedChange, facts: ValueFacts): Promise<ValueJudgement> {
+  const steps = listSteps(change, facts.policy);
   let first: string | undefined;
-  let unheld: string | undefined;
+  let setLater: string | undefined;
   try {
-    requireSchemas(change, by.policy, validateValue);
+    requireSchemas(change, facts.policy, validateValue);
     for (const step of steps) {
-      const base = await findBase(ledger, step, by);
+      const base = await findBase(ledger, step, facts);
       requireStep(step, base);
       if (base === "first") first ??= step.entry.target;
-      else if ("unheld" in base) unheld ??= step.entry.target;
+      else if ("setLater" in base) setLater ??= step.entry.target;
     }
   } catch (error) {
     if (error instanceof AppError && error.code === "value_not_allowed") return { error };
     throw error;
   }
-  const step_base = await listUnownedBases(ledger, steps, by);
-  return { first, unheld, ...(step_base.length > 0 && { step_base }) };
+  const step_base = await listUnownedBases(ledger, steps, facts);
+  return { first, setLater, ...(step_base.length > 0 && { step_base }) };
 }
 
-const NOT_READ = { unknown: "its target system cannot be read now; try again later" };
+const UNREADABLE = { unknown: "its target system cannot be read now; try again later" };
 
 /**
- * Finds the numbers that a step is compared with: those in the log, else those in the target system, else the last ones ever set.
+ * Finds the numbers that a step is compared with: numbers in the log, else numbers in the target system, else the last numbers that
+ * were ever set.
  */
-export async function findBase(ledger: Ledger, step: LimitedStep, by: ValueFacts): Promise<StepBaseResult> {
+export async function findBase(ledger: Ledger, step: LimitedStep, facts: ValueFacts): Promise<StepBaseResult> {
   const { entry, limit, member } = step;
-  const moment = new Date(Date.parse(by.at) - limit.hours * HOUR_MS).toISOString();
+  const moment = new Date(Date.parse(facts.at) - limit.hours * HOUR_MS).toISOString();
   for await (const value of ledger.valuesSince(entry, moment)) {
-    const base = "found" in value ? findRecordedBase(value.found, step) : toBase(value, member);
-    if (base) return "unheld" in value && typeof base === "object" ? { ...base, unheld: true } : base;
+    const base = "readNumbers" in value ? findRecordedBase(value.readNumbers, step) : toBase(value, member);
+    if (base) return "setLater" in value && typeof base === "object" ? { ...base, setLater: true } : base;
   }
-  const found = findRecordedBase(by.recorded ?? [], step) ?? findSystemBase(step, by);
-  if (found) return found;
-  const last = await ledger.lastValue(entry);
-  const former = last && toBase(last, member);
-  return typeof former === "object" ? { ...former, unheld: true } : (former ?? "first");
+  const currentBase = findRecordedBase(facts.recorded ?? [], step) ?? findSystemBase(step, facts);
+  if (currentBase) return currentBase;
+  const lastValue = await ledger.lastValue(entry);
+  const lastBase = lastValue && toBase(lastValue, member);
+  return typeof lastBase === "object" ? { ...lastBase, setLater: true } : (lastBase ?? "first");
 }
 
 function findSystemBase({ entry, member }: LimitedStep, { readings = [] }: ValueFacts): StepBaseResult | undefined {
-  const reading = readings.find((one) => isSameTarget(one, entry));
+  const reading = readings.find((candidate) => isSameTarget(candidate, entry));
   if (!reading) return undefined;
-  return "failed" in reading ? NOT_READ : toBase(reading, member);
+  return "failed" in reading ? UNREADABLE : toBase(reading, member);
 }
 
 const findRecordedBase = (bases: readonly StepBase[], { entry, member }: LimitedStep): StepBaseResult | undefined => {
-  const found = bases.find((base) => base.member === member && isSameTarget(base, entry));
-  return found && found.numbers.length > 0 ? { numbers: found.numbers } : undefined;
+  const recorded = bases.find((base) => base.member === member && isSameTarget(base, entry));
+  return recorded && recorded.numbers.length > 0 ? { numbers: recorded.numbers } : undefined;
 };
 
 /** Returns the numbers in a value as a base; undefined if the value has no such member. */
@@ -113,19 +113,23 @@ function toBase(value: { value?: unknown } | { unknown: string }, member: string
 }
 
 /** Lists the numbers that targets hold although no applied change set them; `numbers` is empty for a target that holds none. */
-async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], by: ValueFacts): Promise<StepBase[]> {
-  const found: StepBase[] = [];
+async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], facts: ValueFacts): Promise<StepBase[]> {
+  const unowned: StepBase[] = [];
   for (const step of steps) {
     const { entry, member } = step;
     const { tenant_id, target } = entry;
-    if (found.some((base) => base.member === member && isSameTarget(base, entry))) continue;
+    if (unowned.some((base) => base.member === member && isSameTarget(base, entry))) continue;
     if (await ledger.currentValue(entry)) continue;
-    const last = await ledger.lastValue(entry);
-    const bases = [findRecordedBase(by.recorded ?? [], step), findSystemBase(step, by), last && toBase(last, member)];
+    const lastValue = await ledger.lastValue(entry);
+    const bases = [
+      findRecordedBase(facts.recorded ?? [], step),
+      findSystemBase(step, facts),
+      lastValue && toBase(lastValue, member),
+    ];
     const numbers = bases.flatMap((base) => (typeof base === "object" && "numbers" in base ? [base.numbers] : []))[0];
-    found.push({ tenant_id, target, member, numbers: numbers ?? [] });
+    unowned.push({ tenant_id, target, member, numbers: numbers ?? [] });
   }
-  return found;
+  return unowned;
 }
 
 /** Reads the numbers that the proposal of a change recorded. */
@@ -150,14 +154,14 @@ export async function readUnownedTargets(
   const readings: SystemReading[] = [];
   for (const { entry } of steps) {
     const { tenant_id, target } = entry;
-    if ([...readings, ...recorded].some((one) => isSameTarget(one, entry))) continue;
-    const read = findReader(adapter, { ...entry, kind: change.kind });
-    if (!read || (await readLedger(deps, (ledger) => ledger.currentValue(entry)))) continue;
-    const value = await withinLimit(read).then(
-      (found) => (found.value === undefined ? {} : { value: found.value }),
+    if ([...readings, ...recorded].some((base) => isSameTarget(base, entry))) continue;
+    const readTarget = findReader(adapter, { ...entry, kind: change.kind });
+    if (!readTarget || (await readLedger(deps, (ledger) => ledger.currentValue(entry)))) continue;
+    const result = await runWithTimeLimit(readTarget).then(
+      ({ value }) => (value === undefined ? {} : { value }),
       () => ({ failed: true as const }),
     );
-    readings.push({ tenant_id, target, ...value });
+    readings.push({ tenant_id, target, ...result });
   }
   return readings;
 }

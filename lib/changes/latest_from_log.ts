@@ -1,4 +1,4 @@
-/** The stored state of the service (freeze, last value of every KPI), verified against the log. */
+/** The latest freeze, KPI values and mandates in the log, which are compared with the stored state of the service. */
 import { readHead } from "../audit/chain.ts";
 import type { AuditEntry } from "../audit/entry.ts";
 import { readLaterEntries } from "../audit/page.ts";
@@ -36,14 +36,14 @@ export function createLatestState(store: Store) {
     const freeze = (await store.get("meta", "freeze"))?.value;
     const stored = (await store.get("kpi", "latest"))?.value ?? NO_KPIS;
     return [
-      ...(sameFreeze(freeze, frozen) ? [] : ["freeze"]),
-      ...(sameKpis(stored, kpis) ? [] : ["kpi"]),
+      ...(isSameFreeze(freeze, frozen) ? [] : ["freeze"]),
+      ...(areSameKpis(stored, kpis) ? [] : ["kpi"]),
       ...(await findMandateMismatch(store, mandates)),
     ];
   };
 
   /** Reads and folds the entries that were not folded yet. */
-  const readRest = async (): Promise<void> => {
+  const readRemaining = async (): Promise<void> => {
     const end = (await readHead(store))?.length ?? 0;
     for (; length < end; await yieldToEventLoop())
       fold(await readLaterEntries(store, length, Math.min(SLICE_SIZE, end - length)));
@@ -51,19 +51,19 @@ export function createLatestState(store: Store) {
 
   return {
     fold,
-    readRest,
+    readRemaining,
     /** State after the first `length` entries of the log. */
     logged: () => ({ length, freeze: frozen && parseFreeze(frozen), kpis, mandates }),
     /**
-     * Lists which of `freeze`, `kpi` and `mandates` differ from the log. Entries appended meanwhile are read before it decides.
+     * Lists which of `freeze`, `kpi` and `mandates` differ from the log, after reading entries that were appended in the meantime.
      */
     async mismatches(): Promise<string[]> {
       for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
-        const found = await compare();
-        if (found.length === 0) return [];
-        const before = length;
-        await readRest();
-        if (length === before && tries > 0) return found;
+        const differences = await compare();
+        if (differences.length === 0) return [];
+        const lengthBefore = length;
+        await readRemaining();
+        if (length === lengthBefore && tries > 0) return differences;
       }
       return compare();
     },
@@ -77,13 +77,11 @@ function foldMandate(mandates: Map<string, MandateRecord>, entry: AuditEntry): v
   if (mandate) mandates.set(mandate_id, mandate);
 }
 
-/** Returns `mandates` where a stored mandate, or the index of those that have not ended, differs from the log. */
+/** Returns `mandates` if a stored mandate, or the index of mandates that have not ended, differs from the log. */
 async function findMandateMismatch(store: Store, mandates: ReadonlyMap<string, MandateRecord>): Promise<string[]> {
   for (const [id, mandate] of mandates) {
-    const [stored, row] = [
-      await store.get("mandates", id),
-      await store.get("mandates_by_agent", agentMandateKey(mandate)),
-    ];
+    const stored = await store.get("mandates", id);
+    const row = await store.get("mandates_by_agent", agentMandateKey(mandate));
     const isSame = stored !== undefined && canonicalJson(stored.value) === canonicalJson(mandate);
     if (!isSame || (row !== undefined) !== isSignedMandate(mandate)) return ["mandates"];
   }
@@ -96,14 +94,14 @@ export function parseFreeze({ id, timestamp, detail }: AuditEntry): Freeze {
   return { actor, note, until, at: timestamp, entry: id };
 }
 
-const sameFreeze = (stored: Freeze | undefined, logged: AuditEntry | undefined): boolean =>
+const isSameFreeze = (stored: Freeze | undefined, logged: AuditEntry | undefined): boolean =>
   JSON.stringify(stored && listFields(stored)) === JSON.stringify(logged && listFields(parseFreeze(logged)));
 
 const listFields = ({ actor, note, until, at, entry }: Freeze) => [actor, note, until, at, entry];
 
-const sameKpis = (stored: KpiState, logged: KpiState): boolean =>
+const areSameKpis = (stored: KpiState, logged: KpiState): boolean =>
   Object.keys(stored.values).length === Object.keys(logged.values).length &&
   Object.entries(logged.values).every(([kpi, { value, entry, first }]) => {
-    const known = stored.values[kpi];
-    return known?.value === value && known.entry === entry && known.first === first;
+    const storedValue = stored.values[kpi];
+    return storedValue?.value === value && storedValue.entry === entry && storedValue.first === first;
   });

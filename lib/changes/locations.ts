@@ -35,7 +35,7 @@ export function listLocations(
   return locations.length === 0 ? undefined : locations;
 }
 
-/** Locates an entry; undefined for one that no target system carries. */
+/** Locates an entry; undefined if no target system carries it. */
 function locate(
   adapter: ProductAdapter,
   entry: Parameters<NonNullable<ProductAdapter["locate"]>>[0],
@@ -61,7 +61,7 @@ export function findCarrier(adapter: ProductAdapter | undefined, change: Propose
   }
 }
 
-/** The recorded locations, and those by the current configuration. */
+/** The recorded locations, and the locations by the current configuration. */
 export interface MovedLocations {
   recorded: readonly TargetLocation[];
   now: readonly TargetLocation[];
@@ -95,16 +95,16 @@ export function findMoves(
   return { recorded: moves.flatMap(({ recorded }) => recorded), now: moves.flatMap(({ now }) => now) };
 }
 
-/** Describes where a change would be set now, and where its proposal said. */
+/** Describes where a change would be set now, and where according to its proposal. */
 export function describeMove({ recorded, now }: MovedLocations): string {
-  const shown = (locations: readonly TargetLocation[]): string =>
+  const formatLocations = (locations: readonly TargetLocation[]): string =>
     locations
       .map(({ system, place: location }) => (location === system ? location : `${location} (${system})`))
       .join(", ") || "nowhere";
-  return `by the configuration it is set at ${shown(now)}, and by its proposal at ${shown(recorded)}`;
+  return `by the configuration it is set at ${formatLocations(now)}, and by its proposal at ${formatLocations(recorded)}`;
 }
 
-/** Returns true for a location of one target; a location that is only the name of its system may be shared by many. */
+/** Returns true for a location of one target; many targets may share a location that is only the name of its system. */
 const canHaveOwner = ({ system, place: location }: TargetLocation): boolean => location !== system;
 
 /**
@@ -117,15 +117,15 @@ export async function requireFreeLocations(
   sha256: Sha256,
   reader?: Reader,
 ): Promise<void> {
-  const owned = locations?.filter(canHaveOwner) ?? [];
-  for (const location of owned) {
-    const first = owned.find((one) => one.place === location.place);
+  const ownable = locations?.filter(canHaveOwner) ?? [];
+  for (const location of ownable) {
+    const first = ownable.find((other) => other.place === location.place);
     const owner = first !== location ? first : (await reads.get("places", sha256(location.place)))?.value;
     if (!owner || isSameTarget(owner, location)) continue;
-    const named = reader ? "another target" : `${owner.target} of tenant ${owner.tenant_id}`;
+    const ownerText = reader ? "another target" : `${owner.target} of tenant ${owner.tenant_id}`;
     throw new AppError(
       "target_conflict",
-      `${location.place} belongs to ${named}; give ${location.target} of ${location.tenant_id} another place in the configuration of the target systems`,
+      `${location.place} belongs to ${ownerText}; give ${location.target} of ${location.tenant_id} another place in the configuration of the target systems`,
     );
   }
 }

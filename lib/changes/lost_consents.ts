@@ -8,11 +8,11 @@ import type { ChangeRecord } from "./rules/record.ts";
 
 type ConsentedChange = Pick<ChangeRecord, "change" | "audit">;
 
-/** Returns true where a change may have consents that an accepted loss ended; `loss`: the id of its entry, 0 for none. */
+/** Returns true if an accepted loss may have ended consents of a change; `loss`: the id of its entry, 0 for none. */
 export const mayHaveLost = ({ change, audit }: ConsentedChange, loss: number): boolean =>
   isLive(change.status) && change.approvals.length > 0 && loss > audit[0]!;
 
-/** Returns a live change without the consents given before a loss was accepted; other changes as they are. */
+/** Returns an open change without the consents that were recorded before a loss was accepted; other changes as they are. */
 export async function removeLostConsents(
   reads: Pick<Reads, "getMany">,
   { change, audit }: ConsentedChange,

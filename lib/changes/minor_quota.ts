@@ -4,7 +4,7 @@ import { findNewestOnDay } from "./newest_on_day.ts";
 import { parseDetail } from "./rules/event.ts";
 
 /** Counts the minor changes of a moment's UTC day so far. */
-export async function countMinorToday({ walkMinorSince: minorSince }: Evidence, at: string): Promise<number> {
-  const newest = await findNewestOnDay(at, minorSince);
+export async function countMinorToday({ walkMinorSince }: Evidence, at: string): Promise<number> {
+  const newest = await findNewestOnDay(at, walkMinorSince);
   return newest ? parseDetail(newest.detail).minor_number! : 0;
 }

@@ -1,3 +1,4 @@
+/** Finds the newest matching entry of a UTC day. */
 import type { AuditEntry } from "../audit/entry.ts";
 import type { NextEntry } from "./evidence.ts";
 

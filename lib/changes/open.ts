@@ -27,9 +27,9 @@ export interface OpenOptions {
   exclusive?: boolean | undefined;
   /** Number of the newest entries that are verified before requests are served. */
   tail?: number | undefined;
-  /** The end of the log that the backup states from which the store was restored. */
+  /** The end of the log as stated by the backup from which the store was restored. */
   backup?: LogEnd | undefined;
-  /** Records immediately that the intent is in force, not with the first write under it: for a process that lives long. */
+  /** For a long-lived process: records at the start that the intent is in force, and not with the first write under it. */
   recordIntent?: boolean | undefined;
   /** Rejects an intent that is older than the log's, under which no write would be accepted. */
   refuseOutdated?: boolean | undefined;
@@ -40,7 +40,7 @@ export class IntentOutdated extends Error {
   override readonly name = "IntentOutdated";
 }
 
-/** The identity of an instance of a product, with its defaults. */
+/** Creates the identity of an instance of a product, with its defaults. */
 export function makeIdentity(productId: string, nodeId: string, instanceId?: string): Identity {
   return {
     product_id: productId,
@@ -50,7 +50,7 @@ export function makeIdentity(productId: string, nodeId: string, instanceId?: str
   };
 }
 
-/** How long a start waits for target systems to say how interrupted operations ended. */
+/** Longest time that a start waits for the resolution of interrupted operations. */
 const MAX_RECOVERY_MS = 1000;
 
 /** Returns true if the store has a log. A log without its head record is damaged, and a new one must not replace it. */
@@ -58,9 +58,9 @@ const hasLog = async (reads: Reads): Promise<boolean> =>
   (await readHead(reads)) !== undefined || (await reads.list("audit", { limit: 1 })).length > 0;
 
 /**
- * Checks the identity, makes the chain once, holds it against its anchor, checks its tail, and settles what a crash
- * interrupted: nothing goes on from a log that was set back. Errors: `IdentityMismatch`, `IntentOutdated`, and `LogMissing`
- * for an empty store whose anchor keeps a log.
+ * Checks the identity, creates the log if there is none, verifies it against its anchor, verifies its newest entries, and resolves
+ * interrupted operations, unless the log was set back. Errors: `IdentityMismatch`, `IntentOutdated`, and `LogMissing` for an empty
+ * store whose anchor has a log.
  */
 export async function openProduct(
   deps: ChangesDeps & CheckpointDeps,
@@ -69,7 +69,7 @@ export async function openProduct(
   const { product } = deps;
   if (!product) return;
   if (deps.anchor && !(await hasLog(deps.store))) await requireEmptyAnchor(deps);
-  const isKnown = await deps.store.transact(async (tx) => {
+  const wasOpened = await deps.store.transact(async (tx) => {
     const stored = (await tx.get("meta", "identity"))?.value;
     if (stored && stored.product_id !== product.identity.product_id)
       throw new IdentityMismatch(
@@ -80,10 +80,10 @@ export async function openProduct(
     if (!hasExistingLog) createChain(tx, product.identity.product_id, deps, deps.clock.now());
     return hasExistingLog;
   });
-  if (isKnown) await reportLoss(deps, backup);
+  if (wasOpened) await reportLoss(deps, backup);
   const outdated = await findIntentProblem(deps.store, product);
   if (outdated !== undefined && refuseOutdated) throw new IntentOutdated(outdated);
-  if (isKnown) await verifyAgainstAnchor(deps);
+  if (wasOpened) await verifyAgainstAnchor(deps);
   if (!deps.integrity.breach) await verifyNewestEntries(deps, { count: tail, findSubjects });
   const head = await readHead(deps.store);
   if (head) rememberEnd(deps.integrity, head);

@@ -1,4 +1,4 @@
-/** Declares the reads of commands: a shared store fetches them together, before the decisions run. */
+/** Declares the reads of commands: a shared store fetches them in one request, before the decisions run. */
 import { entryKey } from "../audit/chain.ts";
 import type { Prefetch, Reads } from "../store/store.ts";
 import { listLeaseKeys, listOtherLeases } from "./operations/lease.ts";

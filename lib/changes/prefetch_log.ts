@@ -5,7 +5,7 @@ import { longestKnownEnd } from "../audit/known_end.ts";
 import { MAX_READ_IN_TRANSACTION } from "../audit/read_log.ts";
 import type { Reads } from "../store/store.ts";
 
-/** Reads what every governed decision reads: the end of the log, and the entries that this process lacks. */
+/** Reads the records that every governed decision needs: the end of the log, and entries that this process has not indexed. */
 export async function prefetchLog(reads: Reads, integrity: Integrity): Promise<void> {
   const { length = 0 } = longestKnownEnd(integrity) ?? {};
   const [[chain]] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Answers of the rules in force to a proposal that nobody has filed yet. */
+/** Previews how the rules in force would judge a proposal, without recording it. */
 import * as z from "zod";
 import { AppError } from "../kit/errors.ts";
 import { once } from "../kit/once.ts";
@@ -26,15 +26,12 @@ export type Preview = z.infer<ReturnType<typeof previewSchema>>;
 export type PreviewedProposal = Omit<ProposeInput, "summary">;
 
 /** Judges a proposal by the rules that judge it when it is filed. Nothing is read or written. */
-export function previewProposal(stated: PreviewedProposal, actor: Actor, intent: Intent): Preview {
-  const proposal = { ...stated, summary: "" };
-  const graded = [
-    { input: proposal, minor_today: 0 },
-    { intent, actor },
-  ] as const;
-  const content = createProposedContent(...graded);
+export function previewProposal(previewed: PreviewedProposal, actor: Actor, intent: Intent): Preview {
+  const proposal = { ...previewed, summary: "" };
+  const tierFacts = { input: proposal, minor_today: 0 };
+  const content = createProposedContent(tierFacts, { intent, actor });
   const required_approvers = countRequiredApprovers(content.tier, intent.policy);
-  const { proposer } = stated;
+  const { proposer } = previewed;
   const change = { ...content, required_approvers, approvals: [] as Change["approvals"] } as Change;
   return {
     refused: findRejection(() => {
@@ -42,7 +39,7 @@ export function previewProposal(stated: PreviewedProposal, actor: Actor, intent:
       requireAllowedTarget(proposal, intent.policy);
     }),
     tier: content.tier,
-    tier_reason: gradeProposal(...graded).tier_reason ?? null,
+    tier_reason: gradeProposal(tierFacts, { intent, actor }).tier_reason ?? null,
     missing: listMissingConsents(change, intent),
   };
 }

@@ -7,7 +7,6 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { type ProductAdapter, ignoreUncovered } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
 import { ignoreMissing } from "./mismatch.ts";
-import type { TargetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import type { Hold } from "./rules/hold.ts";
 import type { Intent } from "./rules/intent.ts";
@@ -17,11 +16,11 @@ import { makeOutcome, type OutcomeRecord, type OutcomeVerdict } from "./rules/ou
 import { describePromotion, type PromotionRule, selectPromotionRules } from "./rules/promotion_rule.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
-import { isSameTarget } from "./rules/target_key.ts";
+import { type TargetKey, isSameTarget } from "./rules/target_key.ts";
 
 declare module "../store/store.ts" {
   interface Collections {
-    /** `outcomes/<change_id>`: what an applied change was to move, and what it moved; written by the projection of outcomes. */
+    /** `outcomes/<change_id>`: expected and measured KPI movement of an applied change; written by the projection of outcomes. */
     outcomes: OutcomeRecord;
   }
 }
@@ -79,7 +78,7 @@ function listCounterparts(adapter: ProductAdapter | undefined, entry: ProposedCh
   const name = from.slice(from.indexOf(":") + 1);
   if (from.startsWith("tenant:")) return [{ tenant_id: name, target }];
   const targets = ignoreUncovered(() => adapter?.counterparts?.(entry, name)) ?? [];
-  return targets.map((one) => ({ tenant_id, target: one }));
+  return targets.map((counterpart) => ({ tenant_id, target: counterpart }));
 }
 
 interface PromotionCheck {
@@ -98,7 +97,7 @@ async function findProblem(
   if (!verified || verified.fields.length > 0) return `has ${owner}, whose record does not match the log`;
   const { record } = verified;
   const { change } = record;
-  const value = listEntries(change).find((one) => isSameTarget(one, target))?.value;
+  const value = listEntries(change).find((candidate) => isSameTarget(candidate, target))?.value;
   if (change.erased || change.kind !== entry.kind || !isEqual(value, entry.value))
     return `has the value of ${owner}, which is another one`;
   if ((await listEpisodes(tx, owner)).some((episode) => isSameTarget(episode, target)))
@@ -106,8 +105,8 @@ async function findProblem(
   if (await readLease(tx, change)) return `has ${owner}, on which an operation is under way`;
   if (isRollingOut(change)) return `has ${owner}, which is still being rolled out`;
   const since = await findInForceSince(ledger, record, target);
-  const ready = Date.parse(since) + rule.soak_hours * HOUR_MS;
-  if (now < ready) return `has ${owner} since ${since}, which is long enough at ${new Date(ready).toISOString()}`;
+  const readyAt = Date.parse(since) + rule.soak_hours * HOUR_MS;
+  if (now < readyAt) return `has ${owner} since ${since}, which is long enough at ${new Date(readyAt).toISOString()}`;
   if (rule.verdict_not.length === 0) return undefined;
   const verdict = await readVerdict(tx, owner, { intent: product.intent, now });
   if (verdict === undefined) return `has ${owner}, whose outcome the next cycle evaluates`;
@@ -119,13 +118,15 @@ async function findInForceSince(ledger: Ledger, record: ChangeRecord, target: Ta
   const { change } = record;
   const entries = await ledger.entries(change.change_id, record);
   const edits = entries.filter(({ event_type }) => EDITS.has(event_type)).map(({ timestamp }) => timestamp);
-  const owned = await ledger.ownedSince(target);
-  return [change.applied_at!, ...(change.exposure ? [change.exposure.since] : []), ...(owned ? [owned] : []), ...edits]
+  const ownedSince = await ledger.ownedSince(target);
+  const moments = [change.applied_at!, change.exposure?.since, ownedSince, ...edits];
+  return moments
+    .filter((moment) => moment !== undefined)
     .toSorted()
     .at(-1)!;
 }
 
-/** Entries of a change after which its target held another value, or holds its own again. */
+/** Entries of a change after which its target holds another value, or the change's value again. */
 const EDITS: ReadonlySet<string> = new Set(["change_drifted", "value_restored"]);
 
 const isEqual = (a: unknown, b: unknown): boolean =>

@@ -40,13 +40,12 @@ async function findLossTime({ evidence, findLastLossId }: Transaction): Promise<
 }
 
 /**
- * Verifies the proof of a decision against the statement that the service itself makes of the decision: log, change, content and
- * manifest are the current ones, whatever the client has shown to the person. A statement for one use is noted as used; a dry run
- * does not use it.
+ * Verifies the proof of a decision against the statement that the service creates from the current log, change, content and
+ * manifest, regardless of what the client showed to the person. A statement for one use is stored as used, except in a dry run.
  */
 export async function verifyPresentedProof(
   transaction: Transaction,
-  decided: StatedFacts<StatementFacts> | StatedFacts<ServiceActionFacts> | StatedFacts<MandateFacts>,
+  facts: StatedFacts<StatementFacts> | StatedFacts<ServiceActionFacts> | StatedFacts<MandateFacts>,
   { proof, at }: ProofInput,
   isDryRun = false,
 ): Promise<SignatureResult | undefined> {
@@ -55,27 +54,28 @@ export async function verifyPresentedProof(
   if (proof === undefined) throw invalidField("proof", "is required with at");
   if (at === undefined) throw invalidField("at", "is required with proof: the time in the statement that was signed");
   if (Math.abs(now - Date.parse(at)) > MAX_STATEMENT_AGE_MS)
-    return { refused: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
+    return { invalid: `at is more than ten minutes from this service's clock, ${new Date(now).toISOString()}` };
   const { manifest_hash, intent } = product;
-  const statement = statementText({ origin, ...decided, manifest_hash, at });
-  const verified = await verifyProof(proof, statement, listKeys(signerName(decided), intent.policy.signing));
-  if ("refused" in verified) return verified;
-  // With the lost entries the store may have lost the note that the statement was used.
-  const isValid = VALID_AFTER_LOSS.has(decided.decision) || ("action" in decided && decided.action === "hold");
-  const lostAt = isValid ? undefined : await findLossTime(transaction);
-  if (lostAt !== undefined && Date.parse(at) < Date.parse(lostAt))
-    return { refused: `at is before ${lostAt}, when a loss of the log's end was accepted; sign it again` };
-  const use = { at: Date.parse(at), over: Date.parse(recordedAt) - MAX_CLOCK_LAG_MS - MAX_STATEMENT_AGE_MS };
-  if (!isDryRun && isForOneUse(decided.decision) && !(await noteUse(tx, sha256(statement), use)))
-    return { refused: "it was used already; sign it again, with another at" };
+  const statement = statementText({ origin, ...facts, manifest_hash, at });
+  const verified = await verifyProof(proof, statement, listKeys(signerName(facts), intent.policy.signing));
+  if ("invalid" in verified) return verified;
+  // The record that the statement was used may be lost together with the lost entries.
+  const isValidAfterLoss = VALID_AFTER_LOSS.has(facts.decision) || ("action" in facts && facts.action === "hold");
+  const lossTime = isValidAfterLoss ? undefined : await findLossTime(transaction);
+  if (lossTime !== undefined && Date.parse(at) < Date.parse(lossTime))
+    return { invalid: `at is before ${lossTime}, when a loss of the log's end was accepted; sign it again` };
+  const earliestAccepted = Date.parse(recordedAt) - MAX_CLOCK_LAG_MS - MAX_STATEMENT_AGE_MS;
+  const use = { at: Date.parse(at), earliestAccepted };
+  if (!isDryRun && isForOneUse(facts.decision) && !(await noteUse(tx, sha256(statement), use)))
+    return { invalid: "it was used already; sign it again, with another at" };
   return { statement, proof, key: verified.key };
 }
 
-/** Returns the signer as the actor, or the actor of the request without a signature. */
-export const resolveActor = (name: string, signature: SignatureResult | undefined, otherwise: Actor): Actor =>
+/** Returns the signer as the actor; without a signature, the actor that the request claims. */
+export const resolveActor = (name: string, signature: SignatureResult | undefined, claimed: Actor): Actor =>
   signature && "key" in signature
-    ? { ...otherwise, actor: name, authenticated: toAuthentication(signature.key) }
-    : otherwise;
+    ? { ...claimed, actor: name, authenticated: toAuthentication(signature.key) }
+    : claimed;
 
 /** Returns how a signature with this key authenticates its actor. */
 const toAuthentication = (key: Key): "signature" | "signature_unattended" =>

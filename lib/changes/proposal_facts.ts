@@ -20,18 +20,19 @@ interface ProposalFacts {
   values: ValueJudgement;
 }
 
-/** Returns a proposal as it will be recorded; its signature and its record are made from this. */
+/** Returns a proposal as it will be recorded, from which its signature and its record are created. */
 export async function readProposalFacts(
-  { ledger, evidence, ...by }: Sources,
-  stated: ProposeInput,
+  { ledger, evidence, ...valueFacts }: Sources,
+  requested: ProposeInput,
 ): Promise<ProposalFacts> {
-  const input = await ledger.respell(stated);
-  const values = await judgeValues(ledger, input, by);
+  const { at } = valueFacts;
+  const input = await ledger.respell(requested);
+  const values = await judgeValues(ledger, input, valueFacts);
   if (input.tier !== "minor") return { facts: { input, minor_today: 0 }, values };
   const facts = {
     input,
-    minor_today: await countMinorToday(evidence, by.at),
-    rolled_back: await findRolledBack(evidence, input, by.at),
+    minor_today: await countMinorToday(evidence, at),
+    rolled_back: await findRolledBack(evidence, input, at),
     first_value: values.first,
   };
   return { facts, values };

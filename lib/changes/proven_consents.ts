@@ -18,8 +18,8 @@ import { parseMandateName } from "./rules/mandate.ts";
 import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approval.ts";
 
 /**
- * Returns the change with only the consents that count: given since the last accepted loss of the log's end, and signed with a key
- * of the approver if the intent requires it.
+ * Returns the change with only the consents that count: recorded after the last accepted loss of the log's end, and signed with a
+ * key of the approver if the intent requires it.
  */
 export async function filterProvenConsents(
   sources: ProofSources,
@@ -27,20 +27,22 @@ export async function filterProvenConsents(
 ): Promise<Change> {
   const { audit } = record;
   const { tx, origin, product, findLastLossId } = sources;
-  const counted = await removeLostConsents(tx, record, await findLastLossId());
-  const change = await flagInactiveMandates(sources, counted);
+  const withoutLost = await removeLostConsents(tx, record, await findLastLossId());
+  const change = await flagInactiveMandates(sources, withoutLost);
   const { signing } = product.intent.policy;
-  const signed = change.approvals.filter((one) => !isMandateApproval(one) && requiresSignature(one.approver, signing));
-  if (signed.length === 0) return change;
+  const toProve = change.approvals.filter(
+    (approval) => !isMandateApproval(approval) && requiresSignature(approval.approver, signing),
+  );
+  if (toProve.length === 0) return change;
   const entries = await tx.getMany("audit", audit.map(entryKey));
   const events = entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : []));
   const unproven = new Set<Approval>();
-  for (const approval of signed)
+  for (const approval of toProve)
     if (!(await isProven(approval, events, change, { origin, signing }))) unproven.add(approval);
   return { ...change, approvals: change.approvals.filter((approval) => !unproven.has(approval)) };
 }
 
-/** Sources that prove consents; `until`: mandates are judged as they stood at this entry. */
+/** Sources that prove consents; `until`: mandates are judged by their state at this entry. */
 interface ProofSources extends Pick<Transaction, "origin" | "findLastLossId" | "at"> {
   tx: Pick<Reads, "get" | "getMany">;
   product: Pick<ProductRuntime, "intent">;
@@ -65,7 +67,7 @@ export interface ProofDeps extends Pick<ChangesDeps, "store" | "requestCache" | 
   product?: Pick<ProductRuntime, "intent"> | undefined;
 }
 
-/** As `filterProvenConsents` for many changes, in their order; the entries are read together. */
+/** As `filterProvenConsents` for many changes, in their order; the entries are read in one request. */
 export async function filterAllProvenConsents(
   deps: ProofDeps,
   records: readonly Pick<ChangeRecord, "change" | "audit">[],
@@ -74,34 +76,33 @@ export async function filterAllProvenConsents(
   const { signing } = product.intent.policy;
   const head = await readCurrentHead(deps);
   const loss = head?.loss?.length ?? 0;
-  const signed = records.filter(
+  const toProve = records.filter(
     ({ change, audit }) =>
       mayHaveLost({ change, audit }, loss) ||
-      change.approvals.some((one) => isMandateApproval(one) || requiresSignature(one.approver, signing)),
+      change.approvals.some((approval) => isMandateApproval(approval) || requiresSignature(approval.approver, signing)),
   );
-  if (signed.length === 0) return records.map(({ change }) => change);
-  const keys = [...new Set(signed.flatMap(({ audit }) => audit.map(entryKey)))];
+  if (toProve.length === 0) return records.map(({ change }) => change);
+  const keys = [...new Set(toProve.flatMap(({ audit }) => audit.map(entryKey)))];
   const entries = await deps.store.getMany("audit", keys);
-  const byKey = new Map(keys.map((key, index) => [key, entries[index]]));
+  const entryByKey = new Map(keys.map((key, index) => [key, entries[index]]));
   const tx = {
     get: deps.store.get,
     getMany: async (collection: string, ids: readonly string[]) =>
-      ids.every((id) => byKey.has(id))
-        ? ids.map((id) => byKey.get(id))
+      ids.every((id) => entryByKey.has(id))
+        ? ids.map((id) => entryByKey.get(id))
         : deps.store.getMany(collection as "audit", ids),
   };
-  const findLastLossId = async (): Promise<number> => loss;
-  const at = signed.some(({ change }) => findApprovingMandate(change) !== undefined)
-    ? new Date(Math.max(deps.clock.now(), Date.parse(head?.at ?? "") || 0)).toISOString()
-    : undefined;
-  const read = {
+  // Only mandates are judged by the time.
+  const hasMandates = toProve.some(({ change }) => findApprovingMandate(change) !== undefined);
+  const now = () => new Date(Math.max(deps.clock.now(), Date.parse(head?.at ?? "") || 0)).toISOString();
+  const sources = {
     tx: tx as Pick<Reads, "get" | "getMany">,
     origin: head?.origin ?? "",
     product,
-    findLastLossId,
-    at: at ?? "",
+    findLastLossId: async (): Promise<number> => loss,
+    at: hasMandates ? now() : "",
   };
-  return Promise.all(records.map((record) => filterProvenConsents(read, record)));
+  return Promise.all(records.map((record) => filterProvenConsents(sources, record)));
 }
 
 /** Returns true if an entry of the consent has a valid proof. Entries with the same time, name and key are the same consent. */
@@ -112,18 +113,18 @@ async function isProven(
   { origin, signing }: { origin: string; signing: Signing },
 ): Promise<boolean> {
   const consents = events.filter(
-    ({ event_type, timestamp, detail: { approver: named = "", emergency: urgent = false, key: used } }) =>
+    ({ event_type, timestamp, detail }) =>
       event_type === "consent_decision" &&
       timestamp === at &&
-      used === key &&
-      urgent === (emergency ?? false) &&
-      normalizeName(named ?? "") === normalizeName(approver),
+      detail.key === key &&
+      (detail.emergency ?? false) === (emergency ?? false) &&
+      normalizeName(detail.approver ?? "") === normalizeName(approver),
   );
   const decision = emergency ? ("approve_emergency" as const) : ("approve" as const);
   for (const { detail } of consents) {
     const { manifest_hash = "", seen } = detail;
-    const decided = { origin, decision, ...changeFacts(decision, change), seen, approver, note, manifest_hash };
-    if (await isValidConsent(decided, detail, signing)) return true;
+    const consent = { origin, decision, ...changeFacts(decision, change), seen, approver, note, manifest_hash };
+    if (await isValidConsent(consent, detail, signing)) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-/** Reads of changes as a caller may see them: an agent with `read: own` finds nothing of the others. */
+/** Reads changes as their caller may see them: an agent with `read: own` finds only the changes that it proposed. */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { changeNotFound, findChange, readRecord, readRecords } from "./records.ts";
@@ -6,13 +6,13 @@ import type { Reader } from "./rules/reader.ts";
 import { canRead } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
-type Reading = Pick<ChangesDeps, "store" | "reader">;
+type ReadDeps = Pick<ChangesDeps, "store" | "reader">;
 
 /** Returns the dependencies of a request whose caller reads its own changes only. */
 export const limitToReader = <D extends object>(deps: D, reader: Reader): D => ({ ...deps, reader });
 
-/** Reads a change's record to be shown; 404 `change_not_found`, also for one that the reader may not see. */
-export async function findVisibleChange(deps: Reading, changeId: string): Promise<ChangeRecord> {
+/** Reads a change's record for display. Errors: 404 `change_not_found`, also for a change that the reader may not see. */
+export async function findVisibleChange(deps: ReadDeps, changeId: string): Promise<ChangeRecord> {
   const { store, reader } = deps;
   if (reader === undefined) return findChange(store, changeId);
   const record = await readRecord(store, changeId);
@@ -20,7 +20,7 @@ export async function findVisibleChange(deps: Reading, changeId: string): Promis
   throw changeNotFound(changeId);
 }
 
-/** Returns those of these ids that name a change which the reader may see; all of them without a reader. */
+/** Selects the ids of changes that the reader may see; without a reader, all ids. */
 export async function listVisibleIds(
   { store, reader }: { store: Pick<ChangesDeps["store"], "getMany">; reader?: Reader | undefined },
   changeIds: readonly string[],
@@ -41,14 +41,14 @@ export const createOwnReadsError = (agent: string): AppError =>
 const CHANGE_ID = /chg_[0-9a-f-]{36}/g;
 
 /** Replaces the id of a change that the reader may not see. */
-const ANOTHER = "another change";
+const MASKED_ID = "another change";
 
 /** Replaces in sentences the ids of changes that the reader may not see. */
-export async function maskOthers(deps: Reading, sentences: readonly string[]): Promise<readonly string[]> {
+export async function maskOthers(deps: ReadDeps, sentences: readonly string[]): Promise<readonly string[]> {
   if (deps.reader === undefined) return sentences;
-  const named = [...new Set(sentences.flatMap((text) => text.match(CHANGE_ID) ?? []))];
-  const visible = new Set(await listVisibleIds(deps, named));
-  return sentences.map((text) => text.replace(CHANGE_ID, (id) => (visible.has(id) ? id : ANOTHER)));
+  const ids = [...new Set(sentences.flatMap((text) => text.match(CHANGE_ID) ?? []))];
+  const visibleIds = new Set(await listVisibleIds(deps, ids));
+  return sentences.map((text) => text.replace(CHANGE_ID, (id) => (visibleIds.has(id) ? id : MASKED_ID)));
 }
 
 /** Runs a part of a request; its errors name no change that the reader may not see. */
@@ -57,11 +57,11 @@ export async function maskErrors<T>(deps: object, run: () => Promise<T>): Promis
     return await run();
   } catch (error) {
     // A request has a reader only where there are an intent and a store.
-    throw error instanceof AppError ? await maskError(deps as Reading, error) : error;
+    throw error instanceof AppError ? await maskError(deps as ReadDeps, error) : error;
   }
 }
 
-async function maskError(deps: Reading, error: AppError): Promise<AppError> {
+async function maskError(deps: ReadDeps, error: AppError): Promise<AppError> {
   // The error names only the id that the caller sent.
   if (deps.reader === undefined || error.code === "change_not_found") return error;
   const [message = "", ...texts] = await maskOthers(deps, [
@@ -76,7 +76,7 @@ const formatValue = (value: unknown): string => JSON.stringify(value ?? null);
 
 /** Removes masked ids from the lists in an error's details. */
 function removeOthers(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((one) => one !== ANOTHER).map(removeOthers);
+  if (Array.isArray(value)) return value.filter((item) => item !== MASKED_ID).map(removeOthers);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, removeOthers(one)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, removeOthers(member)]));
 }

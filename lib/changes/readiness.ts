@@ -49,46 +49,42 @@ export async function readReadiness(
   const changes = records.map(({ change }) => change);
   const targets = changes.map(listEntries);
   const approved = changes.flatMap(({ status }, index) => (status === "approved" ? targets[index]! : []));
-  const [proven, live, leases, marks, owners, beside, disallowed, promotions] = await Promise.all([
-    filterAllProvenConsents(deps, records).then((proven) => flagOutsideMandates(deps, records, proven)),
-    readTargetIndex(store, "live_by_target", targets.flat(), { limit: MAX_LISTED_CHANGES + 1 }),
-    store.getMany("leases", changes.flatMap(listLeaseKeys)),
-    store.getMany(
-      "guardrail_marks",
-      changes.map(({ change_id }) => change_id),
-    ),
-    readTargetIndex(store, "owners", approved, { limit: 1, reverse: true }),
-    readTargetIndex(store, "leases", approved, { limit: MAX_LEASES_PER_TARGET }),
-    findDisallowed(deps, records),
-    findPromotions(deps, changes),
-  ]);
-  const liveIds = [...live].flatMap(([key, rows]) => rows.map(({ id }) => id.slice(key.length)));
-  const visible = new Set(await listVisibleIds(deps, liveIds));
+  const [proven, openRows, leases, guardrailMarks, ownerRows, leaseRows, valueErrors, promotionHolds] =
+    await Promise.all([
+      filterAllProvenConsents(deps, records).then((proven) => flagOutsideMandates(deps, records, proven)),
+      readTargetIndex(store, "live_by_target", targets.flat(), { limit: MAX_LISTED_CHANGES + 1 }),
+      store.getMany("leases", changes.flatMap(listLeaseKeys)),
+      store.getMany(
+        "guardrail_marks",
+        changes.map(({ change_id }) => change_id),
+      ),
+      readTargetIndex(store, "owners", approved, { limit: 1, reverse: true }),
+      readTargetIndex(store, "leases", approved, { limit: MAX_LEASES_PER_TARGET }),
+      findValueErrors(deps, records),
+      findPromotionHolds(deps, changes),
+    ]);
+  const openIds = [...openRows].flatMap(([key, rows]) => rows.map(({ id }) => id.slice(key.length)));
+  const visibleIds = new Set(await listVisibleIds(deps, openIds));
   const readiness = records.map((record, index) => {
     const { change } = record;
     const keys = targets[index]!.map(formatTargetKey);
     const isApproved = change.status === "approved";
-    const open = leases.flatMap((one) => (one?.value.change_id === change.change_id ? [one.value] : []));
-    const others = keys.flatMap((key) => (live.get(key) ?? []).map(({ id }) => id.slice(key.length)));
-    const ownersNow = keys.map((key) => owners.get(key)?.[0]?.value ?? null);
+    const ownLeases = leases.flatMap((lease) => (lease?.value.change_id === change.change_id ? [lease.value] : []));
+    const leasesOnTargets = keys.flatMap((key) => (leaseRows.get(key) ?? []).map(({ value }) => value));
+    const openOnTargets = keys.flatMap((key) => (openRows.get(key) ?? []).map(({ id }) => id.slice(key.length)));
+    const owners = keys.map((key) => ownerRows.get(key)?.[0]?.value ?? null);
+    const changesInForce = { before: readTargetOwner(record), now: isPlan(change) ? owners : owners[0]! };
     return assessReadiness(deps, proven[index]!, {
-      conflicts: [...new Set(others)]
-        .filter((id) => id !== change.change_id && visible.has(id))
+      conflicts: [...new Set(openOnTargets)]
+        .filter((id) => id !== change.change_id && visibleIds.has(id))
         .slice(0, MAX_LISTED_CHANGES),
-      holds: [...(promotions.get(change.change_id) ?? []), ...findHolds(change)],
-      operation: open[0]?.state,
-      unresolved_targets: isPlan(change) ? open.map((lease) => findOperand(change, lease).target) : undefined,
-      other_operation: isApproved
-        ? selectOtherLease(
-            change,
-            keys.flatMap((key) => (beside.get(key) ?? []).map(({ value }) => value)),
-          )
-        : undefined,
-      guardrail: marks[index]?.value,
-      not_allowed: disallowed.get(change.change_id),
-      owners: isApproved
-        ? { before: readTargetOwner(record), now: isPlan(change) ? ownersNow : ownersNow[0]! }
-        : undefined,
+      holds: [...(promotionHolds.get(change.change_id) ?? []), ...findHolds(change)],
+      operation: ownLeases[0]?.state,
+      unresolved_targets: isPlan(change) ? ownLeases.map((lease) => findOperand(change, lease).target) : undefined,
+      other_operation: isApproved ? selectOtherLease(change, leasesOnTargets) : undefined,
+      guardrail: guardrailMarks[index]?.value,
+      not_allowed: valueErrors.get(change.change_id),
+      changesInForce: isApproved ? changesInForce : undefined,
     });
   });
   return deps.reader ? Promise.all(readiness.map((readiness) => maskGates(deps, readiness))) : readiness;
@@ -119,8 +115,8 @@ async function flagOutsideMandates(
   });
 }
 
-/** Judges the values of live changes as an apply would; reads no target system. */
-async function findDisallowed(
+/** Judges the values of open changes as an apply would; reads no target system. */
+async function findValueErrors(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -132,28 +128,30 @@ async function findDisallowed(
   if (judged.length === 0) return new Map();
   const at = new Date(deps.clock.now()).toISOString();
   return readLedger(deps, async (ledger) => {
-    const found = new Map<string, string>();
+    const errors = new Map<string, string>();
     for (const record of judged) {
       const recorded = await readRecordedBases(ledger, record);
       const { error } = await judgeValues(ledger, record.change, { policy, at, recorded });
-      if (error) found.set(record.change.change_id, error.message);
+      if (error) errors.set(record.change.change_id, error.message);
     }
-    return found;
+    return errors;
   });
 }
 
-/** Finds the promotion rules that live changes do not meet yet. */
-async function findPromotions(
+/** Finds the promotion rules that open changes do not meet yet. */
+async function findPromotionHolds(
   deps: ChangesDeps,
   changes: readonly Change[],
 ): Promise<ReadonlyMap<string, readonly Hold[]>> {
   const product = deps.product!;
-  const bound = changes.filter(({ status }) => isLive(status) && product.intent.policy.promotion.length > 0);
-  if (bound.length === 0) return new Map();
+  const openChanges = changes.filter(({ status }) => isLive(status));
+  if (openChanges.length === 0 || product.intent.policy.promotion.length === 0) return new Map();
   return readLedger(deps, async (ledger) => {
     const sources = { tx: deps.store, ledger, product, now: deps.clock.now() };
-    const found = bound.map(async (change) => [change.change_id, await listPromotionHolds(sources, change)] as const);
-    return new Map(await Promise.all(found));
+    const holds = openChanges.map(
+      async (change) => [change.change_id, await listPromotionHolds(sources, change)] as const,
+    );
+    return new Map(await Promise.all(holds));
   });
 }
 
@@ -161,12 +159,12 @@ type ReadinessFacts = Omit<GateInput, "intent" | "overdue">;
 
 function assessReadiness({ clock, product }: ChangesDeps, change: Change, facts: ReadinessFacts): ProvenReadiness {
   const { intent } = product!;
-  const timed = { intent, now: clock.now() };
+  const context = { intent, now: clock.now() };
   return {
     proven: change,
-    allowed_actions: listAllowedInTime(change, timed),
+    allowed_actions: listAllowedInTime(change, context),
     missing: isLive(change.status) || isRollingOut(change) ? listMissingConsents(change, intent) : [],
-    gates: listGates(change, { ...facts, intent, overdue: explainOverdue(change, timed) }),
+    gates: listGates(change, { ...facts, intent, overdue: explainOverdue(change, context) }),
   };
 }
 

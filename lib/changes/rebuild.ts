@@ -10,7 +10,7 @@ import { serviceActor } from "./rules/actor.ts";
 import { fromStoredChange } from "./rules/stored_record.ts";
 import { runTransaction } from "./transaction.ts";
 
-/** Records that were rebuilt, and those that could not be. */
+/** Records that were rebuilt, and records that could not be rebuilt. */
 export interface RebuildResult {
   rebuilt: StateMismatch[];
   /** Records whose content is missing or does not match its digest: only a backup has it. */
@@ -48,7 +48,7 @@ const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch):
 async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Promise<boolean> {
   const latest = createLatestState(deps.store);
   for (;;) {
-    await latest.readRest();
+    await latest.readRemaining();
     const isRebuilt = await runTransaction<boolean>({ deps }, async (transaction) => {
       const { tx, append } = transaction;
       const { length, freeze, kpis, mandates } = latest.logged();

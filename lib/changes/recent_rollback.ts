@@ -1,15 +1,15 @@
 /** Rollbacks after which a target needs a person before a change of it can be minor again. */
+import type { TargetKey } from "./rules/target_key.ts";
 import { DAY_MS } from "../kit/days.ts";
 import type { Evidence } from "./evidence.ts";
-import type { TargetKey } from "./records.ts";
 import { parseDetail } from "./rules/event.ts";
 import { canBeApprover } from "./rules/approver_name.ts";
 
-/** Proposals of a target that are searched for an approval; beyond them the rollback counts. */
+/** Most proposals of a target that are searched for an approval. */
 const MAX_PROPOSALS_SEARCHED = 500;
 
-/** Entries that roll a target back; a failed rollback of a plan is about the targets that it restored. */
-const TAKES_BACK: ReadonlySet<string> = new Set(["change_rolled_back", "change_rollback_failed"]);
+/** Events that roll a target back; a failed rollback of a plan is about the targets that it restored. */
+const ROLLBACK_EVENTS: ReadonlySet<string> = new Set(["change_rolled_back", "change_rollback_failed"]);
 
 /** Finds when a target was last rolled back, if that is within 24 hours and no person has approved a change of it since. */
 export async function findUnapprovedRollback(
@@ -19,7 +19,7 @@ export async function findUnapprovedRollback(
 ): Promise<string | undefined> {
   const next = evidence.walkOwnershipSince(target, new Date(Date.parse(at) - DAY_MS).toISOString());
   for (let entry; (entry = await next());) {
-    if (!TAKES_BACK.has(entry.event_type)) continue;
+    if (!ROLLBACK_EVENTS.has(entry.event_type)) continue;
     return (await isApprovedSince(evidence, target, entry.id)) ? undefined : entry.timestamp;
   }
   return undefined;
@@ -36,7 +36,7 @@ async function isApprovedSince(evidence: Evidence, target: TargetKey, entryId: n
   return false;
 }
 
-/** Returns true for the consent that completes a quorum; an earlier one is not enough. */
+/** Returns true for the consent that completes a quorum; an earlier consent is not enough. */
 function isApproval(text: string): boolean {
   const { decision, status, approver } = parseDetail(text);
   return decision === "approved" && status === "approved" && canBeApprover(approver ?? "");

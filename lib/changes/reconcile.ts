@@ -20,7 +20,7 @@ const MAX_LISTED_MISMATCHES = 100;
 /** Age up to which a report is returned again; a report that took long is reused for ten times its duration. */
 const FRESH_MS = 5000;
 
-/** A change whose record is not what the log says. */
+/** A change whose record does not match the log. */
 export interface StateMismatch {
   change_id: string;
   /** As a `Mismatch` names them. */
@@ -32,18 +32,18 @@ export interface StateReport {
   /** Number of compared changes. A mismatch of the freeze or the KPIs has no change id. */
   compared: number;
   mismatched: number;
-  /** The first hundred of them. */
+  /** The first hundred mismatches. */
   mismatches: StateMismatch[];
-  /** Always 0: records and entries are read in an order in which none moves unseen. */
+  /** Always 0: records and entries are read in an order in which no concurrent write is missed. */
   unsettled: number;
 }
 
-type Reconciling = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity">;
+type ReconcileDeps = Pick<ChangesDeps, "store" | "sha256" | "clock" | "integrity">;
 
 /**
  * Compares every change with the log, in slices. Concurrent calls share one comparison, and a recent report is returned again.
  */
-export function reconcile(deps: Reconciling): Promise<StateReport> {
+export function reconcile(deps: ReconcileDeps): Promise<StateReport> {
   const { clock, integrity } = deps;
   const memory = (integrity.reconciled ??= {});
   const started = clock.now();
@@ -62,25 +62,27 @@ export function reconcile(deps: Reconciling): Promise<StateReport> {
   return memory.running;
 }
 
-async function compareAll(deps: Reconciling): Promise<StateReport> {
+async function compareAll(deps: ReconcileDeps): Promise<StateReport> {
   const { store } = deps;
   const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
-  const named = new Map<string, StateMismatch>();
-  const note = (found: Iterable<[change_id: string, fields: readonly string[]]>): void => {
-    for (const [change_id, fields] of found) {
-      const known = named.get(change_id);
-      if (known) known.fields = addFields(known.fields, fields);
-      else if (named.size < MAX_LISTED_MISMATCHES) {
-        const mismatch = { change_id, fields };
-        named.set(change_id, mismatch);
-        report.mismatches.push(mismatch);
+  const listed = new Map<string, StateMismatch>();
+  const addToReport = (mismatches: Iterable<[change_id: string, fields: readonly string[]]>): void => {
+    for (const [change_id, fields] of mismatches) {
+      const earlier = listed.get(change_id);
+      if (earlier) {
+        earlier.fields = addFields(earlier.fields, fields);
+        continue;
       }
-      if (!known) report.mismatched++;
+      report.mismatched++;
+      if (listed.size >= MAX_LISTED_MISMATCHES) continue;
+      const mismatch = { change_id, fields };
+      listed.set(change_id, mismatch);
+      report.mismatches.push(mismatch);
     }
   };
   for await (const page of listPages(store, "changes", { limit: CHANGES_PER_PAGE, uncached: true })) {
     report.compared += page.length;
-    note(await scanRecords(deps, page));
+    addToReport(await scanRecords(deps, page));
     await yieldToEventLoop();
   }
   const latest = createLatestState(store);
@@ -88,9 +90,9 @@ async function compareAll(deps: Reconciling): Promise<StateReport> {
   for (let after = 0; after < end; after += ENTRIES_PER_READ, await yieldToEventLoop()) {
     const entries = await readLaterEntries(store, after, Math.min(ENTRIES_PER_READ, end - after));
     latest.fold(entries);
-    note(await scanEntries(deps, entries));
+    addToReport(await scanEntries(deps, entries));
   }
-  const found = await latest.mismatches();
-  if (found.length > 0) note([["", found]]);
+  const stateMismatches = await latest.mismatches();
+  if (stateMismatches.length > 0) addToReport([["", stateMismatches]]);
   return report;
 }

@@ -2,14 +2,14 @@
 import type { ChangesDeps } from "./deps.ts";
 import { runTransaction } from "./transaction.ts";
 
-/** Appends `intent_in_force` where the intent is not in force yet. Errors: those of a governed write. */
+/** Appends `intent_in_force` if the intent is not in force yet. Errors: those of a governed write. */
 export async function recordIntent(deps: ChangesDeps): Promise<void> {
   await runTransaction({ deps }, async ({ recordActivations }) => recordActivations(), {
     ignoresClockLag: true,
   });
 }
 
-/** Does the same at the start, which goes on where the store takes no write: the first write under the intent records it then. */
+/** Records the intent at a start; if the store takes no write, the start continues, and the first later write records the intent. */
 export async function tryRecordIntent(deps: ChangesDeps): Promise<void> {
   try {
     await recordIntent(deps);

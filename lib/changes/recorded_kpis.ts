@@ -1,4 +1,4 @@
-/** The KPIs as the log has them. */
+/** Reads the last values of KPIs from the log. */
 import { parseDetail } from "./rules/event.ts";
 import type { KpiValue } from "./rules/kpi.ts";
 import type { Reads } from "../store/store.ts";

@@ -9,7 +9,7 @@ import type { Operation, OperationState } from "./rules/command.ts";
 import type { GuardrailEvidence } from "./rules/guardrail.ts";
 import type { KpiState } from "./rules/kpi.ts";
 import { normalizeName } from "./rules/names.ts";
-import { normalizeTarget } from "./rules/target_key.ts";
+import { normalizeTarget, type TargetKey } from "./rules/target_key.ts";
 import { type ChangeRecord, isRecord } from "./rules/record.ts";
 import { fromStoredChange, type StoredChange } from "./rules/stored_record.ts";
 import type { MovedLocations } from "./locations.ts";
@@ -37,13 +37,13 @@ declare module "../store/store.ts" {
     applies_due: true;
     /** Drafts of models that may still wait for consent, by change. */
     llm_drafts: true;
-    /** The newest draft of a model by the digest of what it would do. */
+    /** The newest draft of a model, by the digest of its effect. */
     llm_drafted: string;
     /** The canonical text of each manifest that was ever in force, by its hash. */
     manifests: string;
-    /** `<target\ntenant\n>`: the entry of the last apply that set a value there; it stays after a rollback. */
+    /** `<target\ntenant\n>`: the entry of the last apply that set a value on the target; it stays after a rollback. */
     set_targets: number;
-    /** `<target\ntenant\napplied entry>`: the applied changes of a target; the last owns it. */
+    /** `<target\ntenant\napplied entry>`: the applied changes of a target; the last of them is its owner, the change in force. */
     owners: string;
   }
   interface Meta {
@@ -62,23 +62,23 @@ export interface OperationRequest extends Actor {
   note?: string | undefined;
   /** The regression that a guardrail measured. */
   evidence?: GuardrailEvidence | undefined;
-  /** Owners of the target that differ and that the intent only reports. */
+  /** The changes in force at the consent and now, if they differ and the intent only reports that. */
   target_moved?: ChangesInForce | undefined;
-  /** Places that hold another value than a consent saw, which the intent only reports. */
+  /** Locations that hold another value than a consent saw, if the intent only reports that. */
   value_moved?: MovedValues["moved"] | undefined;
-  /** Numbers that the target held before an apply and that no change of ours had set, where its steps are limited. */
+  /** Numbers that a target with limited steps held before an apply, and that no change of this service had set. */
   step_base?: readonly StepBase[] | undefined;
-  /** The place of a rollback over drift, where the configuration gives another than the proposal. */
+  /** The location of a rollback over drift, if the configuration has moved it since the proposal. */
   place_moved?: MovedLocations["now"] | undefined;
   /** The rollback restores over a value that another program set. */
   over_drift?: boolean | undefined;
   /** The change was approved in an emergency. */
   emergency?: true | undefined;
-  /** Fields in which the stored record did not match the log; the operation goes by the log. */
+  /** Fields in which the stored record did not match the log; the operation uses the log. */
   mended?: readonly string[] | undefined;
 }
 
-/** The signature of a request: what it adds to the entry, and the intent that its statement names. */
+/** The signature of a request: its facts for the entry, and the hash of the intent that its statement names. */
 export interface SignedRequest {
   manifest_hash: string;
   facts: object;
@@ -89,7 +89,7 @@ export interface RestoreRequest extends Actor {
   operation: "restore";
   note?: string | undefined;
   signed?: SignedRequest | undefined;
-  /** Names the restore among those of the change. */
+  /** Id of the restore; unique among the restores of the change. */
   restore_id: string;
 }
 
@@ -97,7 +97,7 @@ export interface RestoreRequest extends Actor {
 export interface StageRequest extends Actor {
   operation: "stage";
   signed?: SignedRequest | undefined;
-  /** The step whose split is set; past the last step, the value for everybody. */
+  /** The step whose split is set; after the last step, the value for all users. */
   step: number;
   /** The facts of the decision, for the entry. */
   circumstance: object;
@@ -109,7 +109,7 @@ export type OperationLease = OperationRequest & LeaseFacts & TakenLease;
 export type RestoreLease = RestoreRequest & LeaseFacts;
 export type StageLease = StageRequest & LeaseFacts;
 
-/** A write whose lease a rollback took over: it is not known yet whether that set the value. */
+/** A write whose lease a rollback took over before its outcome was known. */
 export interface TakenLease {
   unresolved_restore?: RestoreLease | undefined;
   unresolved_stage?: StageLease | undefined;
@@ -120,21 +120,24 @@ export interface LeaseFacts {
   change_id: string;
   /** Key of the record. */
   place: string;
-  /** The process that runs it. */
+  /** Id of the process that runs the operation. */
   owner: string;
   /** One more than the log's length when it was taken. */
   number: number;
   at: string;
   /** Milliseconds since the epoch; any process may resolve it afterwards. */
   ends: number;
-  /** The host need not show anything of the change after this rollback: it did before, or a later change holds the target. */
+  /**
+   * True if the host may show nothing of the change after this rollback, since it showed the change before it, or a later change is
+   * in force.
+   */
   mayBeGone?: true | undefined;
   state: OperationState;
-  /** Present while its effect is taken back, whatever the host shows; `failed`: its failure is on record. */
+  /** Present while the effect of a failed or interrupted operation is rolled back; `failed`: its failure is recorded already. */
   back?: "interrupted" | "failed" | undefined;
 }
 
-/** How many there were on a UTC day; only the newest day is kept. */
+/** A count of a UTC day; only the newest day is stored. */
 export interface DayCount {
   day: string;
   count: number;
@@ -142,9 +145,9 @@ export interface DayCount {
 
 /** Reads the stored record of a change, valid or not. Errors: 404 `change_not_found`. */
 export async function readStoredChange(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord> {
-  const found = await reads.get("changes", changeId);
-  if (!found) throw changeNotFound(changeId);
-  return fromStoredChange(found);
+  const stored = await reads.get("changes", changeId);
+  if (!stored) throw changeNotFound(changeId);
+  return fromStoredChange(stored);
 }
 
 /** Creates the error 404 for an id that names no change that the caller may see. */
@@ -160,26 +163,23 @@ export async function findChange(reads: Pick<Reads, "get">, changeId: string): P
 
 /** Reads a change's record; undefined if it is missing or malformed. */
 export async function readRecord(reads: Pick<Reads, "get">, changeId: string): Promise<ChangeRecord | undefined> {
-  const found = await reads.get("changes", changeId);
-  return found && toValidRecord(found);
+  const stored = await reads.get("changes", changeId);
+  return stored && toValidRecord(stored);
 }
 
-/** Reads the records of changes, in their order; undefined for a missing or malformed one. */
+/** Reads the records of changes, in their order; undefined for a missing or malformed record. */
 export async function readRecords(
   reads: Pick<Reads, "getMany">,
   changeIds: readonly string[],
 ): Promise<(ChangeRecord | undefined)[]> {
-  const found = await reads.getMany("changes", changeIds);
-  return found.map((stored) => stored && toValidRecord(stored));
+  const records = await reads.getMany("changes", changeIds);
+  return records.map((stored) => stored && toValidRecord(stored));
 }
 
 function toValidRecord(stored: Stored<CollectionRecord<"changes">>): ChangeRecord | undefined {
   const record = fromStoredChange(stored);
   return isRecord(record) ? record : undefined;
 }
-
-/** A target of a tenant. */
-export type TargetKey = Pick<Change, "target" | "tenant_id">;
 
 /** Formats a target key as the beginning of ids in indexes by target; neither part has a line break. */
 export const formatTargetKey = ({ target, tenant_id }: TargetKey): string =>
@@ -202,10 +202,10 @@ export function formatDueApplyKey(change: Change): string | undefined {
   return due === undefined ? undefined : `${due}\n${change.change_id}`;
 }
 
-/** Maximum number of changes of a target that are named. */
+/** Maximum number of listed changes of one target. */
 export const MAX_LISTED_CHANGES = 10;
 
-/** Lists up to ten other live changes of a target. */
+/** Lists up to ten other open changes of a target, by the store's index. */
 export async function listLiveChanges(
   reads: Pick<Reads, "list">,
   target: TargetKey,

@@ -4,10 +4,10 @@ import { type Actor, serviceActor } from "./rules/actor.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Daily limit of recorded rejections, so that nobody can fill the log with them. */
+/** Daily limit of recorded rejections, so that rejected proposals cannot fill the log. */
 const MAX_RECORDED_PER_DAY = 100;
 
-/** Records a rejection; those beyond the daily limit of a hundred are counted, with the first rejection of a later day. */
+/** Records a rejection. Rejections beyond the daily limit are only counted; the first rejection of a later day records the count. */
 export async function recordRejection(
   { tx, at, product, append }: Transaction,
   { kind, target, tenant_id, proposer }: ProposeInput,
@@ -16,13 +16,13 @@ export async function recordRejection(
 ): Promise<void> {
   const day = at.slice(0, 10);
   const stored = (await tx.get("counts", "refused"))?.value;
-  const before = stored?.day === day ? stored.count : 0;
+  const earlierCount = stored?.day === day ? stored.count : 0;
   if (stored && stored.day !== day && stored.count > MAX_RECORDED_PER_DAY)
     append({
       event_type: "proposal_refused",
       detail: { count: stored.count - MAX_RECORDED_PER_DAY, day: stored.day, ...serviceActor() },
     });
-  if (before < MAX_RECORDED_PER_DAY) {
+  if (earlierCount < MAX_RECORDED_PER_DAY) {
     const { manifest_hash } = product;
     append({
       event_type: "proposal_refused",
@@ -30,5 +30,5 @@ export async function recordRejection(
       detail: { code, kind, target, proposer: proposer ?? null, manifest_hash, ...actor },
     });
   }
-  tx.put("counts", "refused", { day, count: before + 1 });
+  tx.put("counts", "refused", { day, count: earlierCount + 1 });
 }

@@ -44,18 +44,18 @@ export interface Replies {
   save(tx: Tx, result: Result, now: number): void;
 }
 
-/** Returns true for the result of a command, as opposed to a step on the way to it. */
+/** Returns true for the result of a command, as opposed to an intermediate result such as a started operation. */
 export const isResult = (value: unknown): value is Result =>
   typeof value === "object" && value !== null && "entry" in value;
 
 /** Returns true for the reply to an earlier request. */
 export const isReplayed = (value: object): value is ReplayedReply => "replayed" in value;
 
-/** Returns the receipt of a command, also of one whose reply is repeated. */
+/** Returns the receipt of a command, also if its reply is repeated. */
 export const readReceipt = (result: Receipt | ReplayedReply): AuditEntry =>
   isReplayed(result) ? result.replayed.audit_entry! : result.entry.value;
 
-/** Returns a stored reply with its entry; 409 `evidence_mismatch` where it does not match the log. */
+/** Returns a stored reply with its entry. Errors: 409 `evidence_mismatch` if the reply does not match the log. */
 export async function verifyReply(
   reply: ReplyMembers,
   log: { evidence: Evidence; sha256: Sha256 },
@@ -89,11 +89,11 @@ async function matchesLog(
   if (change_id !== "") {
     const entries = await evidence.entriesAbout(change_id, 1);
     const state = foldEntries(entries.filter(({ id }) => id <= entry.id));
-    // Content that was erased since matches by the digest of what the erasure left.
-    const left = entries
+    // Content that was erased in the meantime matches the digest of the remaining content.
+    const remainingDigest = entries
       .map(({ detail }) => parseDetail(detail).remaining_digest)
       .find((digest) => digest !== undefined);
-    const differs = (field: string) => field !== "content" || contentDigest(change!, sha256) !== left;
+    const differs = (field: string) => field !== "content" || contentDigest(change!, sha256) !== remainingDigest;
     if (!state || listDifferences(state, { ...state, change: change! }, sha256).some(differs)) return false;
     for (const [name, value] of Object.entries(state.change)) recorded.set(name, value);
     // The digest covers the content; for some of its fields the entry has a summary under the same name.

@@ -1,4 +1,4 @@
-/** Automatic restores under `policy.on_drift: restore`: only of edits that this process saw happen. */
+/** Automatic restores under `policy.on_drift: restore`, only of edits that this process observed. */
 import { AppError } from "../kit/errors.ts";
 import { restoreValue } from "./commands/restore.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -11,8 +11,8 @@ import { verifyOperand } from "./verify_location.ts";
 /** Maximum time of restores in one cycle. */
 const MAX_RUN_MS = 30_000;
 
-/** Errors after which a change is not restored by the cycle: it holds its value again, or no longer owns its place. */
-const FINAL: ReadonlySet<string> = new Set(["illegal_transition", "change_not_found"]);
+/** Errors after which a change needs no restore: its target holds its value again, or belongs to another change. */
+const FINAL_ERRORS: ReadonlySet<string> = new Set(["illegal_transition", "change_not_found"]);
 
 /** Restores the values whose edit an earlier cycle has reported, and returns their number. */
 export async function restoreEdited(deps: ChangesDeps): Promise<number> {
@@ -32,7 +32,7 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
       if (!(error instanceof AppError)) throw error;
       // A freeze blocks all restores.
       if (error.code === "frozen") break;
-      if (FINAL.has(error.code)) memory.edited.delete(operand_id);
+      if (FINAL_ERRORS.has(error.code)) memory.edited.delete(operand_id);
       else log.warn("a value could not be restored", { change_id, code: error.code, error: error.message });
     }
   }
@@ -46,8 +46,8 @@ async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean
   if (episode) return !episode.contested_until || clock.now() >= Date.parse(episode.contested_until);
   const change_id = toChangeId(operandId);
   const record = await readRecord(store, change_id);
-  const left = record?.change.status === "applied" ? listAppliedOperands(record) : [];
-  const operand = left.find((one) => one.change_id === operandId);
+  const operands = record?.change.status === "applied" ? listAppliedOperands(record) : [];
+  const operand = operands.find((candidate) => candidate.change_id === operandId);
   if (operand) await deps.mutex(change_id, () => verifyOperand(deps, operand));
   else forgetOperands(deps, operandId);
   return false;

@@ -1,4 +1,4 @@
-/** Runs functions that need the log: loads the missing part of it and runs them again. */
+/** Runs functions that read the log: loads the entries that they lack and runs them again. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
 import { LogNotContinued, requireKnownEnd } from "../audit/known_end.ts";
@@ -17,7 +17,7 @@ export type LogDeps = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" |
 const MAX_ATTEMPTS = 1000;
 
 /**
- * Runs a function, and runs it again each time that it needed entries which had to be loaded first. Errors: 503 `chain_broken`.
+ * Runs a function, and runs it again after loading entries that it lacked. Errors: 503 `chain_broken`.
  */
 export async function runWithLog<T>(deps: LogDeps, run: () => Promise<T>): Promise<T> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
@@ -26,7 +26,7 @@ export async function runWithLog<T>(deps: LogDeps, run: () => Promise<T>): Promi
     } catch (error) {
       const isAboutLog = [RevisionConflict, LogNotContinued, LogNotIndexed].some((kind) => error instanceof kind);
       if (isAboutLog && (await adoptAcceptedLoss(deps))) continue;
-      // The id of a new entry is taken: something was written behind the head.
+      // The id of a new entry exists already: entries were written after the head.
       if (error instanceof RevisionConflict) await reportIfBroken(deps, requireLogEnd(deps));
       if (error instanceof LogNotContinued) await reportIfBroken(deps, requireKnownEnd(deps.store, deps.integrity));
       else if (!(error instanceof LogNotIndexed)) throw error;

@@ -1,3 +1,4 @@
+/** The product runtime: the product, its intent, and the adapter to its target systems. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { ProductAdapter } from "./operations/adapter_port.ts";
@@ -16,7 +17,7 @@ export const identitySchema = once(() =>
 );
 export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
-/** The product runtime that `--product-intent` switches on. */
+/** Present if the service was started with `--product-intent`. */
 export interface ProductRuntime {
   intent: Intent;
   /** The manifest's canonical JSON text, and its SHA-256. */

@@ -1,4 +1,4 @@
-/** Actions on the service itself, such as a freeze: who takes them, and the signature. */
+/** Authorizes actions on the service itself, such as a freeze: the actor, the permission and the signature. */
 import { invalidField } from "../kit/errors.ts";
 import { findActor, type Caller, requirePerson } from "./caller.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput, type StatedFacts } from "./proof_input.ts";
@@ -48,8 +48,9 @@ export async function authorizeServiceAction(
 ) {
   const { note = "", until, length, head } = input;
   const claimed = requireNamedActor(caller, action, input.actor);
-  const by = await verifyActorSignature(transaction, claimed, { decision: action, until, length, head }, input);
-  return { ...by, note, manifest_hash: transaction.product.manifest_hash };
+  const statement = { decision: action, until, length, head };
+  const actorFacts = await verifyActorSignature(transaction, claimed, statement, input);
+  return { ...actorFacts, note, manifest_hash: transaction.product.manifest_hash };
 }
 
 /**
@@ -63,12 +64,12 @@ export async function verifyActorSignature(
 ) {
   const { actor } = claimed;
   const signature = await verifyPresentedProof(transaction, { ...action, actor, note }, { proof, at });
-  const by = resolveActor(actor, signature, claimed);
+  const signer = resolveActor(actor, signature, claimed);
   const { policy } = transaction.product.intent;
   return {
     actor,
-    authenticated: by.authenticated,
-    ...(by.idp && { idp: by.idp }),
-    ...signatureFacts({ type: action.decision, name: actor, signature }, policy, by),
+    authenticated: signer.authenticated,
+    ...(signer.idp && { idp: signer.idp }),
+    ...signatureFacts({ type: action.decision, name: actor, signature }, policy, signer),
   };
 }

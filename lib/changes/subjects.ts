@@ -4,18 +4,18 @@ import { formatTargetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
 import { listRolledBackTargets } from "./rules/rolled_back_targets.ts";
 
-/** The lowest bit of a subject marks a minor change. */
-const MINOR = 1;
-const NAME = ~MINOR >>> 0;
+/** The lowest bit of a subject marks a minor change; the other bits are the hash. */
+const MINOR_BIT = 1;
+const HASH_BITS = ~MINOR_BIT >>> 0;
 
 const hashSubject = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  // 0 means no subject, and bit 1 is the mark of a minor change.
-  return (hash & NAME) >>> 0 || 2;
+  // 0 means no subject, and the lowest bit marks a minor change.
+  return (hash & HASH_BITS) >>> 0 || 2;
 };
 
-/** Relation of an entry to a target: a change of it was proposed, it holds another change now, or its value was restored. */
+/** Relation of an entry to a target: a change of the target was proposed, applied or rolled back (`held`), or its value restored. */
 export type TargetRelation = "proposed" | "held" | "restored";
 
 const TARGET_RELATIONS: Readonly<Record<string, TargetRelation>> = {
@@ -26,7 +26,7 @@ const TARGET_RELATIONS: Readonly<Record<string, TargetRelation>> = {
   value_restored: "restored",
 };
 
-/** The mandate in an entry about it, and in its consent to a change. */
+/** The mandate in an entry about a mandate, and in the consent of a mandate to a change. */
 const MANDATE = /"mandate_id":"([^"\\]+)"/;
 const BY_MANDATE = /"approver":"(mandate:[^"\\]+)"/;
 
@@ -37,7 +37,7 @@ const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 const SETS = '"sets":[';
 
 /**
- * Lists the subjects of an entry: its change (or its type, if it names none) with the mark of a minor one, then its mandate or
+ * Lists the subjects of an entry: its change, marked if it is minor, or its type if it names no change; then its mandate or its
  * targets.
  */
 export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, detail }) => {
@@ -49,7 +49,7 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
   }
   const relation = TARGET_RELATIONS[event_type];
   if (!relation) return [subject];
-  const first = relation === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR) >>> 0 : subject;
+  const first = relation === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR_BIT) >>> 0 : subject;
   const isFailed = event_type === "change_rollback_failed";
   if (detail.includes(SETS)) {
     return [
@@ -68,18 +68,22 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
 const targetSubject = (relation: TargetRelation, target: Parameters<typeof formatTargetKey>[0]): number =>
   hashSubject(`${relation}\n${formatTargetKey(target)}`);
 
-/** Query for the entries about a change, or for those of a type that names no change. */
-export const nameQuery = (name: string): SubjectQuery => ({ column: 0, mask: NAME, bits: hashSubject(name) });
+/** Query for the entries about a change, or for the entries of a type that names no change. */
+export const nameQuery = (name: string): SubjectQuery => ({ column: 0, mask: HASH_BITS, bits: hashSubject(name) });
 
 /** Query for the consents of a mandate, by the name under which it approves. */
-export const mandateConsentQuery = (name: string): SubjectQuery => ({ column: 1, mask: NAME, bits: hashSubject(name) });
+export const mandateConsentQuery = (name: string): SubjectQuery => ({
+  column: 1,
+  mask: HASH_BITS,
+  bits: hashSubject(name),
+});
 
 /** Query for the entries about minor changes. */
-export const MINOR_QUERY: SubjectQuery = { column: 0, mask: MINOR, bits: MINOR };
+export const MINOR_QUERY: SubjectQuery = { column: 0, mask: MINOR_BIT, bits: MINOR_BIT };
 
 /** Query for the entries with a relation to a target. */
 export const targetQuery = (relation: TargetRelation, target: Parameters<typeof formatTargetKey>[0]): SubjectQuery => ({
   column: 1,
-  mask: NAME,
+  mask: HASH_BITS,
   bits: targetSubject(relation, target),
 });

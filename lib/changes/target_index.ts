@@ -1,13 +1,14 @@
-/** Reads the indexes by target (rows per tenant and target): many targets in as few pages as possible. */
+/** Reads rows of the indexes by target for many targets, in as few pages as possible. */
 import type { Reads, CollectionRecord, Stored } from "../store/store.ts";
-import { formatTargetChangeKey, type TargetKey, formatTargetKey } from "./records.ts";
+import { formatTargetChangeKey, formatTargetKey } from "./records.ts";
+import type { TargetKey } from "./rules/target_key.ts";
 import type { Change } from "./rules/change.ts";
 import { listEntries } from "./rules/list_entries.ts";
 
 /** Collections whose ids are a formatted target key and one more part. */
 type TargetIndex = "live_by_target" | "owners" | "leases";
 
-/** Selects the first `limit` rows of each target, or with `reverse` the last; a page at most. */
+/** Selects the first `limit` rows of each target, or with `reverse` the last rows; at most a page. */
 interface RowSelection {
   limit: number;
   reverse?: boolean;
@@ -20,31 +21,31 @@ const HIGHEST_SUFFIX = "\uffff";
 /** Reads the rows of these targets, by formatted target key. */
 export async function readTargetIndex<V extends TargetIndex>(
   reads: Pick<Reads, "list">,
-  view: V,
+  index: V,
   targets: readonly TargetKey[],
   { limit, reverse = false }: RowSelection,
 ): Promise<ReadonlyMap<string, readonly Stored<CollectionRecord<V>>[]>> {
   const keys = [...new Set(targets.map(formatTargetKey))].sort();
   if (reverse) keys.reverse();
-  const found = new Map(keys.map((key) => [key, [] as Stored<CollectionRecord<V>>[]]));
+  const rowsByKey = new Map(keys.map((key) => [key, [] as Stored<CollectionRecord<V>>[]]));
   for (let next = 0; next < keys.length;) {
     const key = keys[next]!;
     const isLast = next === keys.length - 1;
     const options = isLast ? { prefix: key, limit } : { after: reverse ? key + HIGHEST_SUFFIX : key, limit: PAGE_SIZE };
-    const page = await reads.list(view, { ...options, reverse });
-    // The previous page may have ended within this target: it is read from its beginning.
-    found.set(key, []);
+    const page = await reads.list(index, { ...options, reverse });
+    // The previous page may have ended within this target, so the target is read from its beginning.
+    rowsByKey.set(key, []);
     for (const row of page) {
-      const rows = found.get(row.id.slice(0, row.id.lastIndexOf("\n") + 1));
+      const rows = rowsByKey.get(row.id.slice(0, row.id.lastIndexOf("\n") + 1));
       if (rows && rows.length < limit) rows.push(row);
     }
     if (isLast || page.length < options.limit) break;
-    const last = page.at(-1)!.id;
-    const isRead = (one: string): boolean =>
-      last.startsWith(one) ? found.get(one)!.length === limit : last > one !== reverse;
-    while (next < keys.length && isRead(keys[next]!)) next++;
+    const lastId = page.at(-1)!.id;
+    const isComplete = (targetKey: string): boolean =>
+      lastId.startsWith(targetKey) ? rowsByKey.get(targetKey)!.length === limit : lastId > targetKey !== reverse;
+    while (next < keys.length && isComplete(keys[next]!)) next++;
   }
-  return found;
+  return rowsByKey;
 }
 
 /** Lists the keys of a change in an index by target: one for each target that it sets. */

@@ -31,32 +31,33 @@ interface ExaminedTarget {
 type Readings = Map<string, TargetKey & { at: number; reading: Promise<ExaminedTarget> }>;
 
 /** The newest readings of each adapter, by location, target and value. */
-const readings = new WeakMap<ProductAdapter, Readings>();
+const readingsByAdapter = new WeakMap<ProductAdapter, Readings>();
 
 /** Lists the targets that were read last, the newest first. */
 export const listRecentlyRead = (adapter: ProductAdapter, limit: number): TargetKey[] =>
-  [...(readings.get(adapter)?.values() ?? [])]
+  [...(readingsByAdapter.get(adapter)?.values() ?? [])]
     .slice(-limit)
     .reverse()
     .map(({ tenant_id, target }) => ({ tenant_id, target }));
 
 /** Expires the readings of a target that was just written. */
 export function expireReadings(adapter: ProductAdapter, written: TargetKey): void {
-  for (const one of readings.get(adapter)?.values() ?? []) if (isSameTarget(one, written)) one.at = -Infinity;
+  for (const reading of readingsByAdapter.get(adapter)?.values() ?? [])
+    if (isSameTarget(reading, written)) reading.at = -Infinity;
 }
 
 /** Lists the readers of the locations of a change; empty if the system cannot be read. */
 function listReaders(adapter: ProductAdapter | undefined, change: ProposedChange | Change) {
   if (!adapter?.reader || !findCarrier(adapter, change)) return [];
-  // A consent is about the recorded locations; the value at another one tells nothing about them.
+  // A consent is about the recorded locations; the value at another location says nothing about them.
   if ("change_id" in change && findMove(adapter, change)) return [];
   const locations = listLocations(adapter, change) ?? [];
   return listEntries(change).flatMap(({ tenant_id, target, value }) => {
     const { kind, stages } = change;
     // An entry that no target system carries has no location.
-    const found = locations.find((location) => isSameTarget(location, { tenant_id, target }));
-    const read = found && adapter.reader!({ tenant_id, target, value, kind, stages });
-    return read ? [{ place: found.place, tenant_id, target, value, read }] : [];
+    const location = locations.find((candidate) => isSameTarget(candidate, { tenant_id, target }));
+    const read = location && adapter.reader!({ tenant_id, target, value, kind, stages });
+    return read ? [{ place: location.place, tenant_id, target, value, read }] : [];
   });
 }
 
@@ -82,25 +83,25 @@ export async function examineTargets(
   const adapter = product?.adapter;
   const readers = listReaders(adapter, change);
   if (!adapter || readers.length === 0) return undefined;
-  const known: Readings = readings.get(adapter) ?? new Map();
-  readings.set(adapter, known);
+  const cache: Readings = readingsByAdapter.get(adapter) ?? new Map();
+  readingsByAdapter.set(adapter, cache);
   const now = clock.now();
   return Promise.all(
     readers.map(({ place: location, tenant_id, target, value, read }) => {
       // The value is part of the key, since a system may report its current value in relation to it.
       const key = JSON.stringify([location, tenant_id, target, digestObservedValue({ value }, sha256)]);
-      const last = known.get(key);
+      const last = cache.get(key);
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
-      const reading = runWithTimeLimit(read).then((found) => ({
+      const reading = runWithTimeLimit(read).then((current) => ({
         target,
-        observed: toObservedValue(found, { place: location, at, sha256 }),
-        problem: found.problem,
+        observed: toObservedValue(current, { place: location, at, sha256 }),
+        problem: current.problem,
       }));
-      known.delete(key);
-      known.set(key, { tenant_id, target, at: now, reading });
-      if (known.size > MAX_READINGS) known.delete(known.keys().next().value!);
-      reading.catch(() => known.delete(key));
+      cache.delete(key);
+      cache.set(key, { tenant_id, target, at: now, reading });
+      if (cache.size > MAX_READINGS) cache.delete(cache.keys().next().value!);
+      reading.catch(() => cache.delete(key));
       return reading;
     }),
   );
@@ -108,11 +109,11 @@ export async function examineTargets(
 
 /** Converts a reading to the form that a consent records: the digest replaces the value. */
 export const toObservedValue = (
-  found: Reading,
+  reading: Reading,
   { place: location, at, sha256 }: { place: string; at: string; sha256: Sha256 },
 ): ObservedValue => ({
   place: location,
-  digest: digestObservedValue(found, sha256),
-  version: found.version,
+  digest: digestObservedValue(reading, sha256),
+  version: reading.version,
   at,
 });

@@ -62,7 +62,7 @@ interface TransactionOptions {
   ignoresClockLag?: boolean;
   /** Runs on a log that lost its end: for the command that accepts the loss. */
   acceptsLoss?: boolean;
-  /** Declares reads that the decision surely needs. */
+  /** Declares reads that the decision always needs. */
   prefetch?: Prefetch | undefined;
 }
 
@@ -101,9 +101,9 @@ export async function runTransaction<T>(
       mismatches = [];
       const now = deps.clock.now();
       const { integrity, sha256 } = deps;
-      const [head, stored] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
-      // A breach that only another process reported is no reason to skip this check: this process may know of more lost entries.
-      const isBreachReported = acceptsLoss || (integrity.breach && stored);
+      const [head, storedBreach] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
+      // After a breach that only another process reported, this check still runs: this process may know of more lost entries.
+      const isBreachReported = acceptsLoss || (integrity.breach && storedBreach);
       if (head && !isBreachReported) await requireContinued(tx, { integrity, head });
       if (!acceptsLoss) {
         await adoptStoredBreach(deps, tx);
@@ -113,22 +113,22 @@ export async function runTransaction<T>(
       const reply = await replies?.find(tx, now);
       const evidence = createEvidence(tx, { logIndex: integrity.logIndex!, head, sha256 });
       if (reply) return { replayed: await verifyReply(reply, { evidence, sha256 }) };
-      const behind = findClockProblem(head, now);
-      if (behind && !ignoresClockLag) throw new AppError("clock_behind", behind);
+      const clockProblem = findClockProblem(head, now);
+      if (clockProblem && !ignoresClockLag) throw new AppError("clock_behind", clockProblem);
       const activations = await listActivations(tx, deps.product);
       const { transaction, commit } = createTransaction(tx, deps, deps.product, {
         head,
         activations,
         now,
         evidence,
-        isBehind: behind !== undefined,
+        isBehind: clockProblem !== undefined,
         mismatches,
         trace,
       });
-      const decided = await decision(transaction);
+      const outcome = await decision(transaction);
       end = commit();
-      if (isResult(decided)) replies?.save(tx, decided, now);
-      return decided;
+      if (isResult(outcome)) replies?.save(tx, outcome, now);
+      return outcome;
     }, prefetchAll),
   )
     .catch((error: unknown) => {
@@ -162,17 +162,17 @@ function createTransaction(
   tx: Tx,
   { sha256, ids, integrity, reader }: ChangesDeps,
   product: ProductRuntime,
-  { head: opened, activations, now, evidence, isBehind, mismatches, trace }: TransactionStart,
+  { head: initialHead, activations, now, evidence, isBehind, mismatches, trace }: TransactionStart,
 ) {
-  const at = entryTimestamp(opened, now);
+  const at = entryTimestamp(initialHead, now);
   const logIndex = integrity.logIndex!;
   const appended: Json<AuditEntry>[] = [];
-  let head = opened;
-  let due = activations;
+  let head = initialHead;
+  let activationsDue = activations;
   const indexedAfter = (): number => logIndex.after;
-  const ledger = createLedger({ reads: tx, evidence, length: opened.length, indexedAfter, sha256 });
+  const ledger = createLedger({ reads: tx, evidence, length: initialHead.length, indexedAfter, sha256 });
 
-  const chainEntry = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
+  const appendToChain = (event: AuditEvent, timestamp: string): Json<AuditEntry> => {
     const next = nextEntry(head, event, timestamp, sha256);
     head = next.head;
     const entry = json(next.entry);
@@ -183,16 +183,16 @@ function createTransaction(
   };
   const append = (event: AuditEvent, timestamp?: string): Json<AuditEntry> => {
     recordActivations();
-    if (timestamp !== undefined || !isBehind) return chainEntry(event, timestamp ?? at);
-    return chainEntry({ ...event, detail: { ...(event.detail as object), clock: new Date(now).toISOString() } }, at);
+    if (timestamp !== undefined || !isBehind) return appendToChain(event, timestamp ?? at);
+    const detail = { ...(event.detail as object), clock: new Date(now).toISOString() };
+    return appendToChain({ ...event, detail }, at);
   };
   const recordActivations = (): void => {
-    const now = due;
-    due = [];
-    for (const { event, store: keep } of now) {
-      chainEntry(event, at);
-      keep();
+    for (const activation of activationsDue) {
+      appendToChain(activation.event, at);
+      activation.store();
     }
+    activationsDue = [];
   };
 
   const transaction = {
@@ -204,22 +204,22 @@ function createTransaction(
     now,
     at,
     /** Name of this log. */
-    origin: opened.origin,
+    origin: initialHead.origin,
     /** Length and head of the chain before this transaction, and the time of its last entry. */
-    length: opened.length,
-    head: opened.head,
-    lastEntryAt: opened.at,
+    length: initialHead.length,
+    head: initialHead.head,
+    lastEntryAt: initialHead.at,
     /** Finds the id of the last entry that accepts a loss of the log's end; 0 if there is none. */
     async findLastLossId(): Promise<number> {
       const entry = await evidence.lastEntryOfType("loss_accepted");
       if (entry) return entry.id;
-      const stored = opened.loss?.length ?? 0;
-      return stored > 0 && stored <= logIndex.after ? ((await evidence.entry(stored))?.id ?? 0) : 0;
+      const storedId = initialHead.loss?.length ?? 0;
+      return storedId > 0 && storedId <= logIndex.after ? ((await evidence.entry(storedId))?.id ?? 0) : 0;
     },
-    /** True if the clock is too far behind the log to date entries: they get the time of the last entry instead. */
+    /** True if the clock is too far behind the log to date entries, which then get the time of the last entry. */
     isBehind,
     /** The id that the next appended entry will have. */
-    nextEntryId: (): number => head.length + due.length + 1,
+    nextEntryId: (): number => head.length + activationsDue.length + 1,
     /** Appends an entry, dated `at` or with the given timestamp. If the clock is behind, the detail also records its time. */
     append,
     /** Records that this instance's intent and target systems are in force, unless the log says so already. */
@@ -234,23 +234,24 @@ function createTransaction(
      * With `undoing` and `resolving`, a mismatched record is rebuilt from the log if its content matches; with `resolving`, it is
      * returned even if that fails. Errors: 404 `change_not_found`, 409 `evidence_mismatch`.
      */
-    async change(changeId: string, use: ReadPurpose = "any"): Promise<ChangeRecord> {
+    async change(changeId: string, purpose: ReadPurpose = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
       if (reader && !canRead(reader, record.change)) throw changeNotFound(changeId);
-      if (fields.length === 0 || (use === "closing" && fields.join() === "content")) return record;
-      const rebuilt = use !== "any" && use !== "closing" && (await ledger.rebuild(changeId, record));
+      if (fields.length === 0 || (purpose === "closing" && fields.join() === "content")) return record;
+      const usesLog = purpose === "undoing" || purpose === "resolving";
+      const rebuilt = usesLog && (await ledger.rebuild(changeId, record));
       if (rebuilt) return rebuilt;
-      if (use === "resolving" && !fields.includes("record")) return record;
-      throw transaction.mismatched(changeId, fields);
+      if (purpose === "resolving" && !fields.includes("record")) return record;
+      throw transaction.createMismatchError(changeId, fields);
     },
-    /** Creates the error 409 `evidence_mismatch` for a change, and notes the mismatch for the integrity scan. */
-    mismatched(changeId: string, fields: readonly string[]): AppError {
+    /** Creates the error 409 `evidence_mismatch` for a change, and reports the mismatch to the integrity scan. */
+    createMismatchError(changeId: string, fields: readonly string[]): AppError {
       mismatches.push([changeId, fields]);
       return createMismatchError(changeId, fields);
     },
     /**
-     * Executes a command on a change, or on a new one if `before` is undefined: decides, appends the event, and stores the changed
-     * record with its index rows. `judged`: the change that the decision is made by, without consents that do not count.
+     * Executes a command on a change, or on a new change if `before` is undefined: decides, appends the event, and stores the new
+     * record with its index rows. `judged`: the change without consents that do not count, on which the decision is based.
      */
     execute(
       before: ChangeRecord | undefined,
@@ -269,7 +270,7 @@ function createTransaction(
       const record = Object.freeze({ ...freezeDeep(state), change: change.value });
       const stored = toStoredChange(record);
       tx.put("changes", change_id, new Json(JSON.stringify(stored), stored), before ? undefined : 0);
-      if (isLive(before?.change.status) !== isLive(record.change.status)) updateLiveIndexes(tx, record.change);
+      if (isLive(before?.change.status) !== isLive(record.change.status)) updateOpenIndexes(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);
       if (isReviewDue(record.change) !== wasDue) {
         if (wasDue) tx.delete("review_due", change_id);
@@ -278,20 +279,23 @@ function createTransaction(
       const wasRunning = before !== undefined && isRollingOut(before.change);
       if (isRollingOut(record.change) !== wasRunning) {
         if (!wasRunning) tx.put("rollouts_running", change_id, true);
-        else for (const one of ["rollouts_running", "samples", "rollout_rollbacks"] as const) tx.delete(one, change_id);
+        else
+          for (const collection of ["rollouts_running", "samples", "rollout_rollbacks"] as const)
+            tx.delete(collection, change_id);
       }
-      const [due, isDue] = [before && formatDueApplyKey(before.change), formatDueApplyKey(record.change)];
-      if (due !== isDue) {
-        if (due !== undefined) tx.delete("applies_due", due);
-        if (isDue !== undefined) tx.put("applies_due", isDue, true);
+      const dueKeyBefore = before && formatDueApplyKey(before.change);
+      const dueKey = formatDueApplyKey(record.change);
+      if (dueKeyBefore !== dueKey) {
+        if (dueKeyBefore !== undefined) tx.delete("applies_due", dueKeyBefore);
+        if (dueKey !== undefined) tx.put("applies_due", dueKey, true);
       }
       return { record, change, entry };
     },
   };
   /** Stores the new head of the chain, indexes the appended entries, and returns the head. */
   const commit = (): ChainHead => {
-    if (head !== opened) tx.put("meta", "chain", json(head));
-    if (logIndex.tentative.head !== opened.head) logIndex.reset();
+    if (head !== initialHead) tx.put("meta", "chain", json(head));
+    if (logIndex.tentative.head !== initialHead.head) logIndex.reset();
     // Stops at a gap: entries that another process wrote meanwhile are read and indexed later.
     for (const { value } of appended) if (!logIndex.append(value)) break;
     return head;
@@ -300,15 +304,15 @@ function createTransaction(
 }
 
 /**
- * Adds a change to the indexes of live changes or removes it. The next proposal on the same target reads them. Rows have no value,
- * so that reading a page is cheap.
+ * Adds a change to the indexes of open changes or removes it. The next proposal on the same target reads the indexes. Rows have no
+ * value, so that reading a page is cheap.
  */
-function updateLiveIndexes(tx: Tx, change: Change): void {
-  const views = [
-    ...listTargetChangeKeys(change).map((row) => ["live_by_target", row] as const),
+function updateOpenIndexes(tx: Tx, change: Change): void {
+  const rows = [
+    ...listTargetChangeKeys(change).map((key) => ["live_by_target", key] as const),
     ["live_by_agent", formatAgentChangeKey(change)],
   ] as const;
-  for (const [view, place] of views)
-    if (place !== undefined && isLive(change.status)) tx.put(view, place, true, 0);
-    else if (place !== undefined) tx.delete(view, place);
+  for (const [index, key] of rows)
+    if (key !== undefined && isLive(change.status)) tx.put(index, key, true, 0);
+    else if (key !== undefined) tx.delete(index, key);
 }

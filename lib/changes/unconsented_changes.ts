@@ -18,9 +18,9 @@ export interface UnconsentedChange {
 export async function listUnconsented(deps: ProofDeps): Promise<UnconsentedChange[]> {
   const { intent } = deps.product!;
   const ids = await listOngoing(deps.store);
-  const lacking: UnconsentedChange[] = [];
-  for (let at = 0; at < ids.length; at += BATCH_SIZE) {
-    const records = await readRecords(deps.store, ids.slice(at, at + BATCH_SIZE));
+  const unconsented: UnconsentedChange[] = [];
+  for (let start = 0; start < ids.length; start += BATCH_SIZE) {
+    const records = await readRecords(deps.store, ids.slice(start, start + BATCH_SIZE));
     const proven = await filterAllProvenConsents(
       deps,
       records.filter((record) => record !== undefined),
@@ -30,11 +30,11 @@ export async function listUnconsented(deps: ProofDeps): Promise<UnconsentedChang
         requireConsented(change, intent);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        lacking.push({ change_id: change.change_id, reason: error.message });
+        unconsented.push({ change_id: change.change_id, reason: error.message });
       }
     }
   }
-  return lacking;
+  return unconsented;
 }
 
 /** Lists the ids of approved changes that apply by themselves, and of running rollouts. */

@@ -6,11 +6,11 @@ import type { ValueSchema } from "./rules/value_schema.ts";
 /** Validators by schema. Each gets a copy of its schema, since the validator modifies it. */
 const validators = new WeakMap<ValueSchema, Validator>();
 
-/** Keywords that only lead to a part of the value, which has a mismatch of its own. */
-const LEADING: ReadonlySet<string> = new Set(["properties", "items", "additionalProperties"]);
+/** Keywords about members of the value: the mismatch of the member itself is reported instead. */
+const MEMBER_KEYWORDS: ReadonlySet<string> = new Set(["properties", "items", "additionalProperties"]);
 
-/** Keywords that a mismatch names together. */
-const PAIRED: readonly (readonly (keyof ValueSchema)[])[] = [
+/** Keywords that bound the same property, so that a mismatch lists all of them. */
+const RELATED_KEYWORDS: readonly (readonly (keyof ValueSchema)[])[] = [
   ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
   ["minLength", "maxLength"],
   ["minItems", "maxItems"],
@@ -24,7 +24,7 @@ export const validateValue: ValidateValue = (schema, value) => {
 };
 
 function describe(schema: ValueSchema, errors: readonly OutputUnit[]): SchemaMismatch {
-  const error = errors.find(({ keyword }) => !LEADING.has(keyword))!;
+  const error = errors.find(({ keyword }) => !MEMBER_KEYWORDS.has(keyword))!;
   const path = splitPointer(error.instanceLocation);
   // A member that additionalProperties excludes fails the schema `false`, which has no keyword.
   if (error.keyword === "false")
@@ -33,12 +33,12 @@ function describe(schema: ValueSchema, errors: readonly OutputUnit[]): SchemaMis
   const schemaPart = splitPointer(error.keywordLocation)
     .slice(0, -1)
     .reduce(getMember, schema as unknown) as ValueSchema;
-  const names = PAIRED.find((pair) => pair.includes(keyword)) ?? [keyword];
+  const names = RELATED_KEYWORDS.find((related) => related.includes(keyword)) ?? [keyword];
   const stated = names.flatMap((name) => (schemaPart[name] === undefined ? [] : [[name, schemaPart[name]]]));
   return { path, keyword, range: Object.fromEntries(stated) as object };
 }
 
-const getMember = (within: unknown, name: string): unknown => (within as Record<string, unknown>)[name];
+const getMember = (parent: unknown, name: string): unknown => (parent as Record<string, unknown>)[name];
 
 /** Splits a JSON pointer in a URI fragment. */
 const splitPointer = (pointer: string): string[] =>

@@ -1,4 +1,4 @@
-/** Rules for the values of a target, and the numbers that they allow now: shown before anything is proposed. */
+/** Shows the rules for the values of a target, and the numbers that they allow now, before a change is proposed. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -29,7 +29,7 @@ export const valuePolicySchema = once(() =>
 );
 export type ValuePolicy = z.infer<ReturnType<typeof valuePolicySchema>>;
 
-/** A target, with its tenant if the limits are asked for. */
+/** A target, with its tenant if the limits are requested. */
 export type ValueQuestion = Pick<Content, "target"> & {
   tenant_id?: string | undefined;
   kind?: Content["kind"] | undefined;
@@ -46,22 +46,22 @@ export async function readValuePolicy(
   // Only the scope is checked, so the value does not matter.
   const example = { tenant_id, target, kind, value: null };
   const { reader } = deps;
-  // The numbers reveal the current value. An agent that reads only its own changes gets them only for targets it may propose.
+  // The numbers reveal the current value, so an agent that reads only its own changes gets them only for targets in its scope.
   if (reader && !isInAgentScope(reader.name, example, deps.product!.intent)) return { rules, limits: [] };
   const readings = await readUnownedTargets(deps, example);
-  const by = { policy, at: new Date(deps.clock.now()).toISOString(), readings };
+  const facts = { policy, at: new Date(deps.clock.now()).toISOString(), readings };
   const limits = await readLedger(deps, (ledger) =>
     Promise.all(
       listSteps(example, policy).map(async (step) => {
-        const found = await findBase(ledger, step, by);
-        const none = { path: step.path, base: [] as number[], minimum: null, maximum: null };
-        if (found === "first") return { ...none, problem: null };
-        if ("unknown" in found) return { ...none, problem: found.unknown };
-        const range = computeStepRange(step.limit, found.numbers);
-        const base = [...found.numbers];
+        const result = await findBase(ledger, step, facts);
+        const unlimited = { path: step.path, base: [] as number[], minimum: null, maximum: null };
+        if (result === "first") return { ...unlimited, problem: null };
+        if ("unknown" in result) return { ...unlimited, problem: result.unknown };
+        const range = computeStepRange(step.limit, result.numbers);
+        const base = [...result.numbers];
         return range
           ? { path: step.path, base, ...range, problem: null }
-          : { ...none, base, problem: "it held 0, of which no part is a step" };
+          : { ...unlimited, base, problem: "it was 0 before, and a relative max_step allows no step from 0" };
       }),
     ),
   );

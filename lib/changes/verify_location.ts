@@ -1,4 +1,4 @@
-/** Verifies one managed value: does the location hold what its change set? */
+/** Verifies that a location holds the value that its change set. */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftEpisode } from "./drift.ts";
@@ -21,7 +21,7 @@ export interface Owner {
   episode: DriftEpisode | undefined;
 }
 
-/** State of a location; without `state` it holds what its change set. */
+/** State of a location; without `state` it holds the value of its change. */
 export interface LocationState extends Pick<DriftEpisode, "held_digest"> {
   state?: DriftEpisode["state"] | undefined;
   host: HostState;
@@ -32,14 +32,14 @@ export type LocationCheck = LocationState | "only_recorded" | "unreadable";
 
 /** Verifies a location and records the beginning or end of an episode of drift. The caller holds the lock of the change. */
 export async function verifyLocation(deps: ChangesDeps, owner: Owner): Promise<LocationCheck> {
-  const found = await readLocation(deps, owner.change);
-  if (typeof found === "string") return found;
-  const { change_id } = owner.change;
-  if (found.state === undefined) noteInForce(deps, change_id);
-  else noteEdited(deps, change_id);
-  const isKnown = found.state === owner.episode?.state && found.held_digest === owner.episode?.held_digest;
-  if (!isKnown) await recordState(deps, owner.change, found);
-  return found;
+  const { change, episode } = owner;
+  const location = await readLocation(deps, change);
+  if (typeof location === "string") return location;
+  if (location.state === undefined) noteInForce(deps, change.change_id);
+  else noteEdited(deps, change.change_id);
+  const isRecorded = location.state === episode?.state && location.held_digest === episode?.held_digest;
+  if (!isRecorded) await recordState(deps, change, location);
+  return location;
 }
 
 /** Verifies the location of an operand, with the current revision of its change, which other operands may have raised. */
@@ -74,10 +74,10 @@ async function readLocation(deps: ChangesDeps, change: Change): Promise<Location
 }
 
 /**
- * Records the state of a location. If the change was modified since the host was asked, nothing is recorded: another process may
- * have begun an operation or noticed the same.
+ * Records the state of a location. Nothing is recorded if the change was modified after the host was asked: another process may
+ * have begun an operation or recorded the same state.
  */
-const recordState = (deps: ChangesDeps, change: Change, { state, host, ...found }: LocationState): Promise<void> =>
+const recordState = (deps: ChangesDeps, change: Change, { state, host, ...digest }: LocationState): Promise<void> =>
   runTransaction<void>({ deps }, async (transaction) => {
     const { tx, at } = transaction;
     const { change_id: id, target, tenant_id } = change;
@@ -88,12 +88,13 @@ const recordState = (deps: ChangesDeps, change: Change, { state, host, ...found 
     // If a later change owns the target now, the episode has ended.
     if ((await transaction.ledger.owner(change)) !== change_id) return;
     if (state === undefined) return tx.delete("drift", id);
-    const known = (await tx.get("drift", id))?.value;
-    const { since = at, contested_until } = known ?? {};
-    const until = contested_until === undefined ? {} : { contested_until };
-    tx.put("drift", id, { change_id, target, tenant_id, state, host, ...found, since, ...until });
+    const episode = (await tx.get("drift", id))?.value;
+    const { since = at, contested_until } = episode ?? {};
+    const contest = contested_until === undefined ? {} : { contested_until };
+    tx.put("drift", id, { change_id, target, tenant_id, state, host, ...digest, since, ...contest });
     const sets = isPlan(current.change) ? { sets: [{ tenant_id, target }] } : {};
-    if (!known) transaction.execute(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceActor());
+    if (!episode)
+      transaction.execute(current, { type: "drift", circumstance: { state, host, ...sets } }, serviceActor());
   }) as Promise<void>;
 
 /** Reads the digest of the current value; the value itself is only for people who may read the host. */
@@ -101,10 +102,10 @@ async function readCurrentDigest(
   { product, sha256 }: ChangesDeps,
   change: Change,
 ): Promise<Pick<DriftEpisode, "held_digest">> {
-  const found = await tryReadTargetValue(product!.adapter!, change);
-  if (found === undefined) return {};
+  const current = await tryReadTargetValue(product!.adapter!, change);
+  if (current === undefined) return {};
   try {
-    return { held_digest: found && sha256(canonicalJson(found.value)) };
+    return { held_digest: current && sha256(canonicalJson(current.value)) };
   } catch {
     // The adapter reports a value that is no JSON.
     return {};

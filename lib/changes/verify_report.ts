@@ -25,13 +25,13 @@ export async function verifyReport(deps: ChangesDeps, expected: ExpectedEnd) {
   return { ...chain, valid: false, reason, state };
 }
 
-/** Verifies the chain. A log that has grown beyond the expected end is valid; one that contradicts its anchor is not. */
+/** Verifies the chain. A log may have grown beyond the expected end, but must not contradict it. */
 async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected_head }: ExpectedEnd) {
   const { length, head, losses, breach = deps.integrity.breach } = await verifyUntilNow(deps);
-  const at = expected_length ?? length;
+  const endLength = expected_length ?? length;
   // An expected length of 0 proves nothing, since every log begins empty.
-  const hasLength = expected_length !== undefined && at > 0;
-  const hasHead = expected_head !== undefined && at > 0;
+  const hasLength = expected_length !== undefined && endLength > 0;
+  const hasHead = expected_head !== undefined && endLength > 0;
   const report = {
     valid: !breach,
     length,
@@ -45,27 +45,28 @@ async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected
     ],
   };
   if (breach) return report;
-  const loss = losses.find(({ known }) => known.length >= at);
+  const loss = losses.find(({ known }) => known.length >= endLength);
   const lossNote = loss
     ? `; ${loss.actor} accepted at ${loss.at} that the log lost its end (entry ${loss.entry}): ${loss.message}`
     : "";
-  const broken = (first_invalid: number, reason: string) => ({
+  const createInvalidReport = (first_invalid: number, reason: string) => ({
     ...report,
     valid: false,
     first_invalid,
     reason: `${reason}${lossNote}`,
   });
-  if (at > length) return broken(length + 1, `the log has ${length} entries and had ${at}: its tail was cut`);
-  if (expected_head === undefined || expected_head === (await readHashAt(deps, at))) return report;
-  return broken(
-    at,
+  if (endLength > length)
+    return createInvalidReport(length + 1, `the log has ${length} entries and had ${endLength}: its tail was cut`);
+  if (expected_head === undefined || expected_head === (await readHashAt(deps, endLength))) return report;
+  return createInvalidReport(
+    endLength,
     expected_length === undefined
       ? "the head is not expected_head; give the expected_length it belongs to if the log has grown since"
-      : `entry ${at} is not the one that was kept: the log was rewritten`,
+      : `entry ${endLength} is not the one that was kept: the log was rewritten`,
   );
 }
 
-/** Verifies the chain up to its current end: a shared pass may have begun before the newest entry. */
+/** Verifies the chain up to its current end, since a shared pass may have begun before the newest entry. */
 async function verifyUntilNow(deps: ChangesDeps): Promise<VerifiedChain> {
   const now = (await readHead(deps.store))?.length ?? 0;
   const shared = await verifyChain(deps);

@@ -16,7 +16,7 @@ import { canRead } from "./rules/reader.ts";
 import { type Signer, listSigners } from "./rules/signers.ts";
 import { type Readiness, readReadiness } from "./readiness.ts";
 
-/** A change with everything that is needed to decide on it. */
+/** A change with its entries, consents, gates and allowed actions. */
 export interface ChangeView extends Change, Readiness {
   audit_entries: AuditEntry[];
   signers: Signer[];
@@ -35,9 +35,9 @@ export async function readChangeView(deps: ChangesDeps, changeId: string, reader
     createHoldFinder(deps).then((findHolds) => readReadiness(deps, records, findHolds)),
   ]);
   const { allowed_actions, missing, gates, proven } = readiness[0]!;
-  const offering = { record: records[0]!, proven, gates, isDrifted: drift !== undefined && drift.length > 0 };
+  const offerInput = { record: records[0]!, proven, gates, isDrifted: drift !== undefined && drift.length > 0 };
   const { intent, manifest_hash } = deps.product!;
-  const judging = { intent, manifest_hash, sha256: deps.sha256, now: deps.clock.now() };
+  const offerContext = { intent, manifest_hash, sha256: deps.sha256, now: deps.clock.now() };
   return {
     ...change,
     audit_entries: entries,
@@ -45,7 +45,7 @@ export async function readChangeView(deps: ChangesDeps, changeId: string, reader
     missing,
     signers: listSigners(entries),
     gates,
-    ...(reader && { caller: judgeOffers(offering, reader, judging) }),
+    ...(reader && { caller: judgeOffers(offerInput, reader, offerContext) }),
   };
 }
 
@@ -66,19 +66,21 @@ export async function readLogPage(
 }
 
 /**
- * Selects the entries that a reader may see: those about its own changes and mandates, and about the service, but no rejected
- * proposal.
+ * Selects the entries that a reader may see: entries about its own changes and mandates, and about the service, but no rejected
+ * proposals.
  */
 function createVisibilityFilter(deps: ChangesDeps): Pick<AuditQuery, "select"> {
   const { reader, store } = deps;
   if (reader === undefined) return {};
   return {
     async select(entries) {
-      const own = new Set(await listVisibleIds(deps, [...new Set(entries.map(({ change_id }) => change_id))]));
-      const others = await listOtherAgentsMandates(store, entries, reader);
-      return entries.filter(({ id, change_id, event_type }) =>
-        change_id === "" ? event_type !== "proposal_refused" && !others.has(id) : own.has(change_id),
-      );
+      const changeIds = [...new Set(entries.map(({ change_id }) => change_id))];
+      const visibleChanges = new Set(await listVisibleIds(deps, changeIds));
+      const hiddenEntries = await listOtherAgentsMandates(store, entries, reader);
+      return entries.filter(({ id, change_id, event_type }) => {
+        if (change_id !== "") return visibleChanges.has(change_id);
+        return event_type !== "proposal_refused" && !hiddenEntries.has(id);
+      });
     },
   };
 }

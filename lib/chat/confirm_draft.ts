@@ -47,10 +47,10 @@ export async function confirmDraft(
   if (draft.change_id !== undefined) return storedReply(draft.change_id);
   try {
     const proposal = { ...parseInput(draftFields(deps), content), proposer: `llm:${model.slice(0, 190)}` } as const;
-    const request = { asked_by: question.author, known: question.known ?? false, message_id };
+    const request = { asked_by: question.author, isVerified: question.known ?? false, message_id };
     const result = await submitDraft(deps, proposal, request, {
-      storedAs: async (tx) => (await readDraft(tx, draft_id))?.change_id,
-      markStored: (tx, changeId) => recordStored(tx, draft, changeId),
+      findChangeId: async (tx) => (await readDraft(tx, draft_id))?.change_id,
+      storeChangeId: (tx, changeId) => recordStored(tx, draft, changeId),
     });
     return "change_id" in result ? storedReply(result.change_id) : rejectionReply(explainRejection(result));
   } catch (error) {

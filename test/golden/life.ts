@@ -148,7 +148,7 @@ async function endOtherwise({ api, propose, deps }: Stage): Promise<void> {
   const forbidden = { tenant_id: "acme", kind: "config", target: "billing.rate", summary: "No", proposer: "pat" };
   await api.exchange("POST", "propose", forbidden);
   const draft = { tenant_id: "acme", kind: "config", target: "mail.digest", summary: "Send fewer mails" } as const;
-  const requested = { asked_by: "ana", known: true, message_id: "msg_1" };
+  const requested = { asked_by: "ana", isVerified: true, message_id: "msg_1" };
   await submitDraft(deps, { ...draft, proposer: "llm:model", value: "weekly" }, requested);
 }
 

@@ -16,7 +16,7 @@ export interface ClockResult extends Receipt {
   last: string;
 }
 
-/** Dates the following entries by the clock as it is. Errors: 400 `illegal_transition` where it is not behind the last entry. */
+/** Dates the following entries by the clock as it is. Errors: 400 `illegal_transition` if it is not behind the last entry. */
 export const acceptClock = (caller: Caller, input: ServiceActionInput): Promise<ClockResult | ReplayedReply> =>
   runTransaction(
     caller,

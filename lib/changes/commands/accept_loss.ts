@@ -21,7 +21,7 @@ export interface LossInput extends ServiceActionInput {
   head: string;
 }
 
-/** The end of the log that was known before, and the end from which it continues. */
+/** The longest end of the log that was ever known, and the end from which the log continues. */
 export interface LossResult extends Receipt {
   known: LostEnd;
   length: number;
@@ -29,32 +29,34 @@ export interface LossResult extends Receipt {
 }
 
 /**
- * Records the loss, lifts the breach and freezes the service. Errors: 400 `illegal_transition` where nothing is lost, 503
- * `chain_broken` where the log as it is now is not valid.
+ * Records the loss, lifts the breach and freezes the service. Errors: 400 `illegal_transition` if nothing is lost, 503
+ * `chain_broken` if the log as it is now is not valid.
  */
 export async function acceptLoss(caller: Caller, input: LossInput): Promise<LossResult | ReplayedReply> {
   const { deps } = caller;
-  const found = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
-  if (found) requireIntactChain(await verifyStoredLog(deps));
+  const breach = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
+  if (breach) requireIntactChain(await verifyStoredLog(deps));
   if (!deps.integrity.logIndex) await verifyRecentEntries(deps);
-  const done = await runTransaction(caller, (transaction) => record(transaction, caller, input), { acceptsLoss: true });
+  const result = await runTransaction(caller, (transaction) => recordLoss(transaction, caller, input), {
+    acceptsLoss: true,
+  });
   await adoptAcceptedLoss(deps);
   deps.wake?.();
-  return done;
+  return result;
 }
 
-async function record(transaction: Transaction, caller: Caller, input: LossInput): Promise<LossResult> {
+async function recordLoss(transaction: Transaction, caller: Caller, input: LossInput): Promise<LossResult> {
   const { tx, length, head, append } = transaction;
   const { integrity } = caller.deps;
   const facts = await authorizeServiceAction(transaction, caller, "accept_loss", input);
-  const stored = (await tx.get("meta", "breach"))?.value;
-  if (!stored && !integrity.breach)
+  const storedBreach = (await tx.get("meta", "breach"))?.value;
+  if (!storedBreach && !integrity.breach)
     throw new AppError("illegal_transition", "the audit log did not go back: there is no loss to accept", {
       allowed: [],
     });
   if (input.length !== length) throw invalidField("length", `must be the length of the log now, ${length}`);
   if (input.head !== head) throw invalidField("head", `must be current_hash of the last entry now, ${head}`);
-  const known = findLongestKnownEnd(stored, integrity);
+  const known = findLongestKnownEnd(storedBreach, integrity);
   const message = `entries ${describeLoss(known, length)} may have been acknowledged and are lost`;
   const entry = append({ event_type: "loss_accepted", detail: { ...facts, length, head, known, message } });
   freeze(transaction, `The log lost its end (entry ${entry.value.id}): check what was lost, then unfreeze.`);
@@ -72,16 +74,15 @@ function describeLoss(known: LostEnd, length: number): string {
 
 /** Freezes the service: a freeze may be among the lost entries. */
 function freeze({ tx, at, append }: Transaction, note: string): void {
-  const by = serviceActor(POLICY_LOSS);
   const facts = { actor: POLICY_LOSS, note, until: null };
-  const entry = append({ event_type: "service_frozen", detail: { ...facts, ...by } });
+  const entry = append({ event_type: "service_frozen", detail: { ...facts, ...serviceActor(POLICY_LOSS) } });
   tx.put("meta", "freeze", { ...facts, at, entry: entry.value.id });
 }
 
 /** Finds the longest end that was known before: the one that another process stored, or the one that this process knows. */
-function findLongestKnownEnd(stored: StoredBreach | undefined, integrity: Integrity): LostEnd {
-  const ends: LostEnd[] = [stored?.known, longestKnownEnd(integrity)].flatMap((end) =>
+function findLongestKnownEnd(breach: StoredBreach | undefined, integrity: Integrity): LostEnd {
+  const ends: LostEnd[] = [breach?.known, longestKnownEnd(integrity)].flatMap((end) =>
     end ? [{ length: end.length, head: end.head }] : [],
   );
-  return ends.reduce((best, end) => (end.length > best.length ? end : best));
+  return ends.reduce((longest, end) => (end.length > longest.length ? end : longest));
 }

@@ -27,8 +27,8 @@ export const addLateNote = (
     const claimed = requireNamedActor(caller, "note", actor);
     const { actor: name } = claimed;
     const { digest } = before.change;
-    const decided = { decision: "note", change_id, digest, approver: name, note, item } as const;
-    const signature = await verifyPresentedProof(transaction, decided, { proof, at });
+    const statementFacts = { decision: "note", change_id, digest, approver: name, note, item } as const;
+    const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
     const command = { type: "note", name, item, note, signature } as const;
     const result = transaction.execute(before, command, resolveActor(name, signature, claimed));
     requireRevision(caller, before.change.revision);

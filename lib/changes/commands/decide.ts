@@ -46,14 +46,15 @@ function requireObservedDigests(
 ): void {
   if (seen === undefined && intent.policy.on_moved === "report") return;
   const count = countReadableTargets(adapter, change);
-  if (seen === undefined ? count === 0 : seen.length === count) return;
   const path = `GET /api/product/changes/${change.change_id}?seen=1`;
-  throw invalidField(
-    "seen",
-    seen === undefined
-      ? `is required: the intent's on_moved is block, so a consent says what it saw; ${path} has the digests`
-      : `must have ${count} ${count === 1 ? "digest" : "digests"}, one a place that can be read, and has ${seen.length}; ${path} has them`,
-  );
+  if (seen === undefined) {
+    if (count === 0) return;
+    const reason = "the intent's on_moved is block, so a consent says what it saw";
+    throw invalidField("seen", `is required: ${reason}; ${path} has the digests`);
+  }
+  if (seen.length === count) return;
+  const needed = `${count} ${count === 1 ? "digest" : "digests"}, one a place that can be read`;
+  throw invalidField("seen", `must have ${needed}, and has ${seen.length}; ${path} has them`);
 }
 
 /** Records a decision. Before a revocation, an operation that was left unresolved on the change is resolved. */
@@ -75,8 +76,8 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     // The locations of these leases have moved, so their operations cannot be resolved; they must not block other changes.
     for (const lease of leases) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
-    const decided = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
-    const signature = await verifyPresentedProof(transaction, decided, { proof, at });
+    const statementFacts = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
+    const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
     const command =
       type === "approve"
         ? {
@@ -90,14 +91,14 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
           }
         : { type, name, note, signature };
     const actor = resolveActor(name, signature, findActor(caller, name));
-    const judged =
+    const provenChange =
       type === "approve"
         ? await dropInvalidMandate(transaction, await filterProvenConsents(transaction, before), before)
         : before.change;
-    const isWaiting = isLive(before.change.status);
-    const isLate = type === "approve" && isWaiting && isAfterScheduledTime(before.change, transaction.at);
-    const decidedOn = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
-    const recorded = transaction.execute(decidedOn, command, actor, judged);
+    const isOpen = isLive(before.change.status);
+    const isLate = type === "approve" && isOpen && isAfterScheduledTime(before.change, transaction.at);
+    const decidedRecord = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
+    const recorded = transaction.execute(decidedRecord, command, actor, provenChange);
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
     await requireUnchanged(transaction, caller, before);
     return { ...recorded, missing: type === "approve" ? listMissingConsents(recorded.record.change, intent) : [] };

@@ -13,7 +13,7 @@ declare module "../../store/store.ts" {
   interface Meta {
     /** The newest entry that erased a content. */
     erased: { entry: number };
-    /** When the store last removed remains of deleted records; milliseconds since the epoch. */
+    /** When the store last removed copies of deleted records; milliseconds since the epoch. */
     expunged: { at: number };
   }
   interface Collections {
@@ -31,7 +31,7 @@ export interface ErasureDue {
   message_id?: string | undefined;
   /** Number of scans for copies. */
   looked: number;
-  /** True while the store may have remains of the deleted records. */
+  /** True while the store may have copies of the deleted records. */
   kept: boolean;
 }
 
@@ -56,23 +56,19 @@ export interface ErasureResult extends CommandResult {
  * `operation_in_progress`.
  */
 export async function eraseContent(caller: Caller, input: EraseInput): Promise<ErasureResult | ReplayedReply> {
-  const { change_id, note = "", proof, at: stated } = input;
+  const { change_id, note = "", proof, at: signedAt } = input;
   const result = await runTransaction(caller, async (transaction) => {
     const { tx, at, now } = transaction;
     const before = await transaction.change(change_id);
     const { change } = before;
     const claimed = requireNamedActor(caller, "erase", input.actor);
     const { actor: name } = claimed;
-    const about = { change_id, digest: change.digest };
-    const signature = await verifyPresentedProof(
-      transaction,
-      { decision: "erase", actor: name, note, ...about },
-      { proof, at: stated },
-    );
+    const statementFacts = { decision: "erase", actor: name, note, change_id, digest: change.digest } as const;
+    const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at: signedAt });
     if (await readLease(tx, change)) throw createInProgressError(change_id);
     requireRevision(caller, change.revision);
-    const owner = await transaction.ledger.targetOwner(change);
-    const command = { type: "erase", name, note, owner, signature } as const;
+    const target_owner = await transaction.ledger.targetOwner(change);
+    const command = { type: "erase", name, note, target_owner, signature } as const;
     const recorded = transaction.execute(before, command, resolveActor(name, signature, claimed));
     const { value: entry } = recorded.entry;
     const proposal = (await tx.get("audit", entryKey(before.audit[0]!)))?.value;

@@ -49,14 +49,11 @@ async function findFeeder(
 /** Records KPIs in one entry, and requests a cycle without waiting for it. */
 export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFeed): Promise<KpiResult | ReplayedReply> {
   const { deps, identity } = caller;
+  // A program without a name from the proxy may state its own.
+  const namedIdentity = identity && { ...identity, person: identity.person || undefined };
   const result = await runTransaction(caller, async (transaction) => {
-    // A program without a name from the proxy may state its own.
-    requirePerson(
-      { deps, identity: identity && { ...identity, person: identity.person || undefined } },
-      "actor",
-      input.actor,
-    );
-    const by = await findFeeder(transaction, caller, fed, input);
+    requirePerson({ deps, identity: namedIdentity }, "actor", input.actor);
+    const feeder = await findFeeder(transaction, caller, fed, input);
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = feed(before, fed, at, transaction.nextEntryId());
@@ -68,7 +65,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
     const facts = {
       ...(tripped.length > 0 ? { tripped } : {}),
       manifest_hash,
-      ...by,
+      ...feeder,
       ...(input.note && { note: input.note }),
     };
     const entry = append({ event_type: "kpi_refreshed", detail: { values: fed, E, refreshed, ...facts } });

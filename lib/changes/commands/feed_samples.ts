@@ -42,14 +42,14 @@ export async function feedSamples(caller: Caller, { change_id, rows }: SampleFee
       const by = requireFeeder(caller, change);
       const { intent } = transaction.product;
       if (!isRollingOut(change)) requireRollout(change, -1, intent);
-      const known = new Map((await readSamples(transaction.tx, change_id)).map((row) => [rowKey(row), row]));
-      const stated = new Set<string>();
+      const storedRows = new Map((await readSamples(transaction.tx, change_id)).map((row) => [rowKey(row), row]));
+      const fedKeys = new Set<string>();
       const impossible: { index: number; problem: string }[] = [];
       for (const [index, row] of rows.entries()) {
         const key = rowKey(row);
-        if (stated.has(key)) throw invalidRow(index, "repeats a step and KPI");
-        stated.add(key);
-        const problem = findImpossibility(transaction, change, row, { index, known: known.get(key) });
+        if (fedKeys.has(key)) throw invalidRow(index, "repeats a step and KPI");
+        fedKeys.add(key);
+        const problem = findImpossibility(transaction, change, row, { index, storedRow: storedRows.get(key) });
         if (problem !== undefined) impossible.push({ index, problem });
       }
       const { step } = change.exposure!;
@@ -57,18 +57,18 @@ export async function feedSamples(caller: Caller, { change_id, rows }: SampleFee
       if (impossible.length > 0) {
         for (const { index, problem } of impossible) {
           const row = rows[index]!;
-          const stored = known.get(rowKey(row)) ?? createEmpty(row, { at, by });
-          known.set(rowKey(row), { ...stored, impossible: problem });
+          const stored = storedRows.get(rowKey(row)) ?? createEmptyRow(row, { at, by });
+          storedRows.set(rowKey(row), { ...stored, impossible: problem });
         }
-        saveRows(transaction, change_id, known);
+        saveRows(transaction, change_id, storedRows);
         return rejectImpossible(transaction, record, { rows, impossible, by });
       }
       for (const row of rows) {
-        const largest = growLargest(known.get(rowKey(row))?.largest, row);
+        const largest = updateLargest(storedRows.get(rowKey(row))?.largest, row);
         const { kpi, as_of, treated, control } = row;
-        known.set(rowKey(row), { step: row.step, kpi, as_of, at, by, treated, control, largest });
+        storedRows.set(rowKey(row), { step: row.step, kpi, as_of, at, by, treated, control, largest });
       }
-      saveRows(transaction, change_id, known);
+      saveRows(transaction, change_id, storedRows);
       return { entry: null, change_id, accepted: rows.length, step };
     });
   } finally {
@@ -95,30 +95,31 @@ function findImpossibility(
   { now }: Transaction,
   { exposure, stages }: Change,
   row: SampleRow,
-  { index, known }: { index: number; known: StoredRow | undefined },
+  { index, storedRow }: { index: number; storedRow: StoredRow | undefined },
 ): string | undefined {
   const { step, kpi, as_of } = row;
-  if (step > exposure!.step) throw invalidRow(index, `is of step ${step}, and the rollout stands at ${exposure!.step}`);
-  const watched = stages!.watch.find((one) => one.kpi === kpi);
-  if (!watched) throw invalidRow(index, `is of ${kpi}, which the plan does not watch`);
+  if (step > exposure!.step)
+    throw invalidRow(index, `is of step ${step}, but the rollout is at step ${exposure!.step}`);
+  const watched = stages!.watch.find((watchedKpi) => watchedKpi.kpi === kpi);
+  if (!watched) throw invalidRow(index, `is of ${kpi}, which the rollout does not watch`);
   for (const arm of ["treated", "control"] as const) {
     const problem = findFormProblem(watched, row[arm]);
     if (problem !== undefined) throw invalidRow(index, `${arm} ${problem}`);
   }
   if (Date.parse(as_of) > now + MAX_AHEAD_MS) throw invalidRow(index, "as_of is more than five minutes ahead");
-  if (known && isFed(known) && Date.parse(as_of) < Date.parse(known.as_of))
-    throw invalidRow(index, `as_of is before ${known.as_of}, of which totals were fed already`);
-  return findImpossibleCell(watched, row, known?.largest);
+  if (storedRow && isFed(storedRow) && Date.parse(as_of) < Date.parse(storedRow.as_of))
+    throw invalidRow(index, `as_of is before ${storedRow.as_of}, of which totals were fed already`);
+  return findImpossibleCell(watched, row, storedRow?.largest);
 }
 
 const NO_SAMPLES = { n: 0, sum: 0 };
 
 /** Creates a row without totals, for a step and KPI that so far had only impossible numbers. */
-const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: string }): StoredRow => ({
+const createEmptyRow = ({ step, kpi, as_of }: SampleRow, source: { at: string; by: string }): StoredRow => ({
   step,
   kpi,
   as_of,
-  ...from,
+  ...source,
   treated: NO_SAMPLES,
   control: NO_SAMPLES,
   largest: { treated: 0, control: 0 },
@@ -128,9 +129,9 @@ const createEmpty = ({ step, kpi, as_of }: SampleRow, from: { at: string; by: st
 const isFed = ({ impossible, largest }: StoredRow): boolean =>
   impossible === undefined || largest.treated + largest.control > 0;
 
-const growLargest = (known: ArmMaximums | undefined, { treated, control }: SampleRow): ArmMaximums => ({
-  treated: Math.max(known?.treated ?? 0, treated.n),
-  control: Math.max(known?.control ?? 0, control.n),
+const updateLargest = (largest: ArmMaximums | undefined, { treated, control }: SampleRow): ArmMaximums => ({
+  treated: Math.max(largest?.treated ?? 0, treated.n),
+  control: Math.max(largest?.control ?? 0, control.n),
 });
 
 function saveRows({ tx }: Transaction, changeId: string, rows: ReadonlyMap<string, StoredRow>): void {
@@ -142,12 +143,9 @@ function saveRows({ tx }: Transaction, changeId: string, rows: ReadonlyMap<strin
 function rejectImpossible(
   transaction: Transaction,
   record: ChangeRecord,
-  {
-    rows,
-    impossible,
-    by,
-  }: { rows: readonly SampleRow[]; impossible: readonly { index: number; problem: string }[]; by: string },
+  feed: { rows: readonly SampleRow[]; impossible: readonly { index: number; problem: string }[]; by: string },
 ): AppError {
+  const { rows, impossible, by } = feed;
   const { change, rollout } = record;
   const { change_id, exposure } = change;
   const { step, waits_for } = exposure!;
@@ -163,7 +161,7 @@ function rejectImpossible(
   const fields = impossible.map(({ index, problem }) => ({ field: `rows.${index}`, message: problem }));
   return new AppError(
     "impossible_sample",
-    `${kpi} of step ${at_step}: ${first!.problem}; nothing of this feed was taken, and the rollout holds until possible numbers come`,
+    `${kpi} of step ${at_step}: ${first!.problem}; no row of this feed was stored, and the rollout is on hold until possible numbers are fed`,
     { change_id, fields },
   );
 }

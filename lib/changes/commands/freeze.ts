@@ -24,7 +24,7 @@ const prefetchFreeze: Prefetch = (reads) => reads.get("meta", "freeze");
 /** Freezes the service, or extends a freeze that is in force. */
 export function freezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | ReplayedReply> {
   const { note = "", until } = input;
-  const decide = async (transaction: Transaction) => {
+  const recordFreeze = async (transaction: Transaction) => {
     const { tx, at, now, append } = transaction;
     const facts = await authorizeServiceAction(transaction, caller, "freeze", input);
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
@@ -36,12 +36,12 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
     return { freeze, entry };
   };
-  return runTransaction(caller, decide, { ignoresClockLag: true, prefetch: prefetchFreeze });
+  return runTransaction(caller, recordFreeze, { ignoresClockLag: true, prefetch: prefetchFreeze });
 }
 
-/** Lifts a freeze. Errors: 400 `illegal_transition` where none is in force. */
+/** Lifts a freeze. Errors: 400 `illegal_transition` if the service is not frozen. */
 export function unfreezeService(caller: Caller, input: FreezeInput): Promise<FreezeResult | ReplayedReply> {
-  const decide = async (transaction: Transaction) => {
+  const recordUnfreeze = async (transaction: Transaction) => {
     const { tx, now, append } = transaction;
     const detail = await authorizeServiceAction(transaction, caller, "unfreeze", input);
     if (!findActiveFreeze(await findLastFreeze(transaction), now))
@@ -50,5 +50,5 @@ export function unfreezeService(caller: Caller, input: FreezeInput): Promise<Fre
     tx.delete("meta", "freeze");
     return { freeze: null, entry };
   };
-  return runTransaction(caller, decide, { prefetch: prefetchFreeze });
+  return runTransaction(caller, recordUnfreeze, { prefetch: prefetchFreeze });
 }

@@ -29,7 +29,7 @@ import { type LocationCheck, verifyOperand } from "../verify_location.ts";
 /** Result of the adapter for an operand, and the state of the host after it. */
 type RestoreRun =
   | { ok: true; result: RestoreResult; host: HostState }
-  | { ok: false; error: string; left: "not_done" | "unresolved" | "unanswered" };
+  | { ok: false; error: string; outcome: "not_done" | "unresolved" | "unanswered" };
 
 /** A restore that was run on an operand. */
 interface EndedRestore {
@@ -44,8 +44,8 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
   const { change_id } = input;
   await resolveLeases(deps, change_id);
   return deps.mutex(change_id, async () => {
-    const found = await verifyLocations(deps, input);
-    const started = await runTransaction(caller, (transaction) => startRestore(transaction, caller, input, found));
+    const states = await verifyLocations(deps, input);
+    const started = await runTransaction(caller, (transaction) => startRestore(transaction, caller, input, states));
     if (isReplayed(started)) return started;
     const { leases, operands } = started;
     const ended: EndedRestore[] = [];
@@ -62,21 +62,21 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
 
 /** Verifies the locations of the applied operands of a change. This records the edit before the restore undoes it. */
 async function verifyLocations(deps: Caller["deps"], { change_id, operand_id }: RestoreInput): Promise<LocationStates> {
-  const found = new Map<string, LocationCheck>();
+  const states = new Map<string, LocationCheck>();
   const record = await readRecord(deps.store, change_id);
-  if (record?.change.status !== "applied" || record.change.erased) return found;
+  if (record?.change.status !== "applied" || record.change.erased) return states;
   for (const operand of listAppliedOperands(record)) {
     const { change_id: id } = operand;
-    if (operand_id === undefined || id === operand_id) found.set(id, await verifyOperand(deps, operand));
+    if (operand_id === undefined || id === operand_id) states.set(id, await verifyOperand(deps, operand));
   }
-  return found;
+  return states;
 }
 
 async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Change): Promise<RestoreRun> {
   const { product, clock } = deps;
   const adapter = product!.adapter!;
   if (clock.now() > computeLastStart(lease.ends))
-    return { ok: false, error: "the service was held up, and its time for this was over", left: "not_done" };
+    return { ok: false, error: "the service was held up, and its time for this was over", outcome: "not_done" };
   const readHost = async (): Promise<HostState> => (await tryReadStateInForce(adapter, operand)) ?? "unknown";
   try {
     const result = await runWithTimeLimit((signal) =>
@@ -85,13 +85,13 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
     return { ok: true, result, host: await readHost() };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof Unanswered) return { ok: false, error: message, left: "unanswered" };
+    if (error instanceof Unanswered) return { ok: false, error: message, outcome: "unanswered" };
     // The value may be set nevertheless: the fault may have come after the write.
-    const found = await runWithTimeLimit((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(
+    const result = await runWithTimeLimit((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(
       () => "open",
     );
-    if (typeof found === "object") return { ok: true, result: found, host: await readHost() };
-    return { ok: false, error: message, left: found === "not_done" ? found : "unresolved" };
+    if (typeof result === "object") return { ok: true, result, host: await readHost() };
+    return { ok: false, error: message, outcome: result === "not_done" ? result : "unresolved" };
   }
 }
 
@@ -105,51 +105,54 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
       const before = await transaction.change(change_id, "resolving");
       const adapter = transaction.product.adapter!;
       const restored: RestoredOperand[] = [];
-      let failed: { operand: Change; stage: string; why: string } | undefined;
+      let failed: FailedRestore | undefined;
       for (const { lease, operand, run } of ended) {
         const name = nameSystem(adapter, operand);
         if (!run.ok) {
           caller.deps.log.warn("a restore failed", { change_id: operand.change_id, error: run.error });
-          failed ??= {
-            operand,
-            stage: "restore",
-            why: `the adapter ${name} failed; the log of the service has the cause`,
-          };
-          if (run.left === "not_done") await endLease(transaction, lease);
-          else await storeUnresolved(transaction, lease, run.left);
+          const reason = `the adapter ${name} failed; the log of the service has the cause`;
+          failed ??= { operand, stage: "restore", reason };
+          if (run.outcome === "not_done") await endLease(transaction, lease);
+          else await storeUnresolved(transaction, lease, run.outcome);
           continue;
         }
         await endLease(transaction, lease);
         const { result, host } = run;
         if (result.result === "unchanged") continue;
-        const isLost = host !== "applied";
-        restored.push({ operand, adapter: { name, ...result }, ...(isLost && { host }) });
+        const isOverwritten = host !== "applied";
+        restored.push({ operand, adapter: { name, ...result }, ...(isOverwritten && { host }) });
         const reason = `the adapter ${name} set it, and the host shows ${host} again`;
-        if (isLost) failed ??= { operand, stage: "verify", why: reason };
+        if (isOverwritten) failed ??= { operand, stage: "verify", reason };
       }
       const recorded =
         restored.length > 0 ? await recordRestore(transaction, before, request, { operands: restored }) : undefined;
       if (failed) return createFailure(before.change, failed, recorded);
       if (!recorded) return createUnchangedError(before.change, transaction.product.intent);
-      return { ...recorded, adapter: showResult(before.change, restored) };
+      return { ...recorded, adapter: summarizeResults(before.change, restored) };
     },
     { ignoresClockLag: true },
   );
 
-/** Shows the results without the replaced values; for a plan, by target. */
-function showResult(change: Change, restored: readonly RestoredOperand[]): object {
-  const all = restored.map(({ operand: { tenant_id, target }, adapter: { name, result } }) => ({
+/** Returns the results without the replaced values; for a plan, by target. */
+function summarizeResults(change: Change, restored: readonly RestoredOperand[]): object {
+  const results = restored.map(({ operand: { tenant_id, target }, adapter: { name, result } }) => ({
     ...(isPlan(change) && { tenant_id, target }),
     name,
     result,
   }));
-  if (!isPlan(change)) return all[0]!;
-  return { name: [...new Set(all.map(({ name }) => name))].join(", "), result: "restored", sets: all };
+  if (!isPlan(change)) return results[0]!;
+  return { name: [...new Set(results.map(({ name }) => name))].join(", "), result: "restored", sets: results };
+}
+
+interface FailedRestore {
+  operand: Change;
+  stage: string;
+  reason: string;
 }
 
 function createFailure(
   change: Change,
-  { operand, stage, why: reason }: { operand: Change; stage: string; why: string },
+  { operand, stage, reason }: FailedRestore,
   recorded: CommandResult | undefined,
 ): AppError {
   const { change_id } = change;

@@ -53,14 +53,14 @@ export async function runOperation(
   const { deps } = caller;
   const { change_id, operation, dry_run } = input;
   if (input.over_drift && !input.note?.trim()) throw invalidField("note", "is required with over_drift");
-  const left = dry_run ? undefined : await resolveLeases(deps, change_id);
+  const resolution = dry_run ? undefined : await resolveLeases(deps, change_id);
   return deps.mutex(change_id, async () => {
-    const before = operation === "apply" || dry_run ? undefined : await readStatesBeforeRollback(deps, change_id);
+    const statesBefore = operation === "apply" || dry_run ? undefined : await readStatesBeforeRollback(deps, change_id);
     const observed = operation === "apply" ? await observeBeforeApply(deps, change_id, dry_run) : undefined;
     const readings = operation === "apply" ? await readBases(deps, change_id) : undefined;
     const started = await runTransaction(
       caller,
-      (transaction) => startOperation(transaction, caller, input, { left, before, observed, readings }),
+      (transaction) => startOperation(transaction, caller, input, { resolution, statesBefore, observed, readings }),
       // A rollback must work even if the clock is behind.
       { ignoresClockLag: operation === "rollback", prefetch: prefetchOperation(change_id, operation) },
     );
@@ -70,22 +70,22 @@ export async function runOperation(
       for (const { operand } of run.outcomes) expireReadings(deps.product!.adapter!, operand);
       const ended = await Promise.all(
         started.leases.map(async (lease, index) => {
-          const end = run.outcomes[index]!;
-          return { lease, end, restore: await findTakenRestore(deps, end.operand, lease) };
+          const outcome = run.outcomes[index]!;
+          return { lease, outcome, restore: await findTakenRestore(deps, outcome.operand, lease) };
         }),
       );
       const result = await recordWithRetries(deps, started.leases[0]!, () => commitRun(caller, started, run, ended));
       if (operation === "apply") for (const { operand } of run.outcomes) noteInForce(deps, operand.change_id);
       return result;
     }
-    const dry = await runDry(deps.product?.adapter, started);
-    const result = { ...dry, ...(observed && { seen: observed }) };
+    const dryRun = await runDry(deps.product?.adapter, started);
+    const result = { ...dryRun, ...(observed && { seen: observed }) };
     // A dry run uses up its idempotency key, so that the same key cannot be used for the apply.
     return caller.replies ? runTransaction(caller, async () => result) : result;
   });
 }
 
-/** Reads the host's state of an applied change. If the host shows nothing after the rollback, this says if it did before. */
+/** Reads the host's states of an applied change, since a host that shows nothing before a rollback shows nothing after it. */
 async function readStatesBeforeRollback(
   { store, product }: Caller["deps"],
   changeId: string,
@@ -110,9 +110,12 @@ async function observeBeforeApply(deps: Caller["deps"], changeId: string, dryRun
 async function readBases(deps: Caller["deps"], changeId: string) {
   const record = await readRecord(deps.store, changeId);
   const { targets, mandates } = deps.product!.intent.policy;
-  const agent = mandates && record && findApprovingMandate(record.change) !== undefined && record.change.proposer;
-  const rules = [...targets, ...((agent && (await listLimits(deps.store, agent))) || [])];
-  if (!record || rules.length === 0) return undefined;
+  if (!record) return undefined;
+  const isByMandate = mandates !== undefined && findApprovingMandate(record.change) !== undefined;
+  const agent = isByMandate ? record.change.proposer : null;
+  const mandateRules = agent ? await listLimits(deps.store, agent) : undefined;
+  const rules = [...targets, ...(mandateRules ?? [])];
+  if (rules.length === 0) return undefined;
   const recorded = await readLedger(deps, (ledger) => readRecordedBases(ledger, record));
   return readUnownedTargets(deps, record.change, recorded, rules);
 }
@@ -129,11 +132,11 @@ function runAdapter(deps: Caller["deps"], { leases, operands, expected }: Starte
 /** The outcome of an operation on one operand, and of the restore whose lease it took over. */
 interface EndedLease {
   lease: OperationLease;
-  end: OperandOutcome;
+  outcome: OperandOutcome;
   restore: RestoreOutcome;
 }
 
-/** Commits the result and ends the leases. A lease remains if it is not known how the operation left its target. */
+/** Commits the result and ends the leases. A lease remains while the state of its target after the operation is not known. */
 async function commitRun(
   caller: Caller,
   { leases, record, operands }: StartedOperation,
@@ -145,36 +148,33 @@ async function commitRun(
   const adapter = caller.deps.product!.adapter!;
   const toResult = ({ operand, result }: OperandOutcome): DoneOperand["adapter"] | undefined =>
     result && { name: nameSystem(adapter, operand), ...result };
-  const decide = async (transaction: Transaction): Promise<OperationResult | AppError> => {
+  const recordRun = async (transaction: Transaction): Promise<OperationResult | AppError> => {
     let before = await transaction.change(change_id, "resolving");
     const name = nameSystem(adapter, before.change);
-    for (const { lease, end, restore } of ended) {
-      const left = findLeaseState(end, run, before.change);
-      before = await endOrKeepLease(transaction, lease, before, {
-        failed: end.result === undefined,
-        leaseState: left,
-        restore,
-      });
+    for (const { lease, outcome, restore } of ended) {
+      const leaseState = findLeaseState(outcome, run, before.change);
+      const failed = outcome.result === undefined;
+      before = await endOrKeepLease(transaction, lease, before, { failed, leaseState, restore });
     }
     if (run.ok) {
-      const carried = run.outcomes.map((end) => ({ operand: end.operand, adapter: toResult(end)! }));
-      // Entries of a plan that no target system carries.
-      const others = request.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
-      const recordedOnly = others.filter(({ change_id: id }) => operands.every((one) => one.change_id !== id));
-      const done = [...carried, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
+      const carriedOut = run.outcomes.map((outcome) => ({ operand: outcome.operand, adapter: toResult(outcome)! }));
+      // Entries of a plan that no target system carries are only recorded.
+      const planned = request.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
+      const recordedOnly = planned.filter(({ change_id: id }) => operands.every((operand) => operand.change_id !== id));
+      const done = [...carriedOut, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
       const { replaced, ...recorded } = await recordSuccess(transaction, before, request, done);
       // If a later rollback restores the replaced value, that is no edit from outside.
       for (const { target_held } of replaced) if (target_held !== null) forgetOperands(caller.deps, target_held);
-      const [first] = carried;
+      const [first] = carriedOut;
       if (!isPlan(before.change)) return { ...recorded, adapter: omitPrevious(first!.adapter) };
-      const sets = carried.map(({ operand: { tenant_id, target }, adapter: one }) => ({
+      const sets = carriedOut.map(({ operand: { tenant_id, target }, adapter: result }) => ({
         tenant_id,
         target,
-        ...omitPrevious(one),
+        ...omitPrevious(result),
       }));
       return { ...recorded, adapter: { name, result: OPERATION_RESULTS[request.operation], sets } };
     }
-    const outcomes = run.outcomes.map((end) => ({ ...end, adapter: toResult(end) }));
+    const outcomes = run.outcomes.map((outcome) => ({ ...outcome, adapter: toResult(outcome) }));
     const { value: entry } = (await recordFailure(transaction, before, request, run.failure, outcomes)).entry;
     const { stage, host, error, rejected: isRejected } = run.failure;
     if (isRejected) return createRejection(name, error);
@@ -202,7 +202,7 @@ async function commitRun(
       { change_id, current_status: status, stage, host, ...listSets(before.change, run), audit_entry },
     );
   };
-  return runTransaction(caller, decide, {
+  return runTransaction(caller, recordRun, {
     ignoresClockLag: true,
     prefetch: prefetchOperation(change_id, request.operation),
   });
@@ -211,7 +211,8 @@ async function commitRun(
 const OPERATION_RESULTS = { apply: "applied", rollback: "rolled_back" } as const satisfies Record<Operation, string>;
 
 /**
- * Returns the state of a lease that remains; undefined if it ends. After a failed apply of a plan, the rest is rolled back later.
+ * Returns the state of a lease that remains; undefined if the lease ends. After a failed apply of a plan, the targets that are
+ * still set are rolled back later.
  */
 function findLeaseState(
   { result, failure, host, isTouched }: OperandOutcome,
@@ -219,13 +220,14 @@ function findLeaseState(
   change: Change,
 ): "unresolved" | "unanswered" | undefined {
   if (run.ok || result !== undefined) return undefined;
-  if (!isPlan(change))
-    return isUnresolved(run.failure) ? (run.failure.unanswered ? "unanswered" : "unresolved") : undefined;
+  const getState = (unanswered?: boolean) => (unanswered ? "unanswered" : "unresolved");
+  if (!isPlan(change)) return isUnresolved(run.failure) ? getState(run.failure.unanswered) : undefined;
   const isOpen = host === "unknown" || (change.status === "approved" && host === "applied");
-  if (!isTouched || !isOpen || failure?.drifted) return undefined;
-  return failure?.unanswered ? "unanswered" : "unresolved";
+  return isTouched && isOpen && !failure?.drifted ? getState(failure?.unanswered) : undefined;
 }
 
 /** Lists the host's state of each target of a plan. */
-const listSets = (change: Change, { outcomes: ends }: HostRun): { sets?: object[] } =>
-  isPlan(change) ? { sets: ends.map(({ operand: { tenant_id, target }, host }) => ({ tenant_id, target, host })) } : {};
+const listSets = (change: Change, { outcomes }: HostRun): { sets?: object[] } =>
+  isPlan(change)
+    ? { sets: outcomes.map(({ operand: { tenant_id, target }, host }) => ({ tenant_id, target, host })) }
+    : {};

@@ -50,20 +50,20 @@ export async function changeStage(caller: Caller, input: StageInput): Promise<Op
         const currentStep = change.exposure?.step ?? -1;
         requireRollout(change, action === "hold" && step < currentStep ? currentStep : step, intent);
         requireStageOpen(action, record, intent);
-        const prepared = await STAGE_ACTIONS[action](transaction, record);
-        const by = await authorize(transaction, caller, change, input);
-        await prepared.requireFree?.();
+        const prepared = await PREPARE_BY_ACTION[action](transaction, record);
+        const authorized = await authorize(transaction, caller, change, input);
+        await prepared.requireUnblocked?.();
         requireRevision(caller, change.revision);
-        const acted = await prepared.execute({ note, owner: deps.owner, ...by });
-        return "lease" in acted ? acted : { ...acted, adapter: null };
+        const result = await prepared.execute({ note, owner: deps.owner, ...authorized });
+        return "lease" in result ? result : { ...result, adapter: null };
       },
       { ignoresClockLag: action === "hold" },
     );
   // Only an advance uses a target system, so a hold never waits for the lock.
   if (action === "advance") await resolveLeases(deps, change_id);
   const run = async () => {
-    const acted = await runAction();
-    return "lease" in acted ? runAdvance(caller, acted) : acted;
+    const result = await runAction();
+    return "lease" in result ? runAdvance(caller, result) : result;
   };
   return action === "advance" ? deps.mutex(change_id, run) : run();
 }
@@ -77,12 +77,12 @@ interface AuthorizedAction extends Actor {
 
 /** An action that the rollout allows now, before its caller is authorized. */
 interface PreparedAction {
-  /** Requires that nothing blocks the action which would block an apply. Errors: those of an apply. */
-  requireFree?(): Promise<void>;
-  execute(runAction: AuthorizedAction): CommandResult | OrderedAdvance;
+  /** Requires that nothing that would block an apply blocks the action. Errors: those of an apply. */
+  requireUnblocked?(): Promise<void>;
+  execute(action: AuthorizedAction): CommandResult | OrderedAdvance;
 }
 
-const listActionFacts = ({ note, signed }: AuthorizedAction): object => ({ ...(note && { note }), ...signed });
+const pickActionFacts = ({ note, signed }: AuthorizedAction): object => ({ ...(note && { note }), ...signed });
 
 /** Returns the actor with the facts of a signature. Errors: 403 `not_permitted`, `not_an_approver`, those of a signature. */
 async function authorize(
@@ -95,50 +95,42 @@ async function authorize(
   requirePerson(caller, "actor", name);
   const claimed = findActor(caller, name);
   requireStagePerson(action, change, { claimed, name, intent });
-  const about = { decision: "stage", ...changeFacts("stage", change), step, action, approver: name, note } as const;
-  const signature = await verifyPresentedProof(transaction, about, { proof, at });
+  const facts = { decision: "stage", ...changeFacts("stage", change), step, action, approver: name, note } as const;
+  const signature = await verifyPresentedProof(transaction, facts, { proof, at });
   const actor = resolveActor(name, signature, claimed);
   const type = action === "hold" ? "stage_hold" : "stage";
   return { ...actor, signed: signatureFacts({ type, name, signature }, intent.policy, actor) };
 }
 
-async function hold(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
+async function prepareHold(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   return {
-    execute: (runAction) =>
-      executeStage(
-        transaction,
-        record,
-        "held",
-        { decision: "hold", reason: "by_hand", ...listActionFacts(runAction) },
-        runAction,
-      ),
+    execute(action) {
+      const circumstance = { decision: "hold", reason: "by_hand", ...pickActionFacts(action) };
+      return executeStage(transaction, record, "held", circumstance, action);
+    },
   };
 }
 
 /** Ends a hold; after a mismatch the entry has the totals from which the split and an advance are judged again. */
-async function resume(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
+async function prepareResume(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   const { change, rollout } = record;
   const totals = rollout!.mismatch && (await readSamples(transaction.tx, change.change_id)).map(toFedTotals);
   return {
-    execute: (runAction) =>
-      executeStage(
-        transaction,
-        record,
-        "resumed",
-        { ...(totals && { totals }), ...listActionFacts(runAction) },
-        runAction,
-      ),
+    execute(action) {
+      const circumstance = { ...(totals && { totals }), ...pickActionFacts(action) };
+      return executeStage(transaction, record, "resumed", circumstance, action);
+    },
   };
 }
 
-/** Takes a step that waits for a person, where nothing else holds it. */
-async function advance(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
+/** Takes a step that waits for a person and for nothing else. */
+async function prepareAdvance(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {
   const { change } = record;
   const verdict = await judgeRollout(transaction, record, { byHand: true });
   if (!verdict.error && verdict.decision !== "advance")
     throw createStageRejection(change, `it waits for ${verdict.reason}`, transaction);
   return {
-    async requireFree() {
+    async requireUnblocked() {
       const lease = await readLease(transaction.tx, change);
       if (lease) throw createLeaseError(lease);
       const other = selectOtherLease(change, await listOtherLeases(transaction.tx, [change]));
@@ -146,23 +138,23 @@ async function advance(transaction: Transaction, record: ChangeRecord): Promise<
       if (verdict.error) throw verdict.error;
     },
     execute({ actor, authenticated, idp, note, owner, signed }) {
-      const by = { actor, authenticated, ...(idp && { idp }) };
+      const advancer = { actor, authenticated, ...(idp && { idp }) };
       const facts = { ...verdict.facts, ...(note && { note }) };
       const { adapter, manifest_hash } = transaction.product;
       if (!findCarrier(adapter, change))
-        return recordAdvance(transaction, record, { circumstance: { ...facts, ...signed }, actor: by });
+        return recordAdvance(transaction, record, { circumstance: { ...facts, ...signed }, actor: advancer });
       const isSigned = Object.keys(signed).length > 0;
       return orderAdvance(transaction, record, {
         circumstance: facts,
         signed: isSigned ? { manifest_hash, facts: signed } : undefined,
-        ...by,
+        ...advancer,
         owner,
       });
     },
   };
 }
 
-const STAGE_ACTIONS = { hold, resume, advance } as const;
+const PREPARE_BY_ACTION = { hold: prepareHold, resume: prepareResume, advance: prepareAdvance } as const;
 
 const executeStage = (
   transaction: Transaction,

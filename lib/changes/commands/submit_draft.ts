@@ -10,11 +10,11 @@ import type { DraftRequester, ProposeInput } from "../rules/command.ts";
 import { examineProposal } from "../examine_proposal.ts";
 import { runTransaction } from "../transaction.ts";
 
-/** The stored draft, in which the same transaction notes the change. */
+/** The stored draft, to which the transaction of the proposal adds the id of the change. */
 export interface DraftRecord {
-  /** Returns the id of the change that the draft was recorded as before. */
-  storedAs(tx: Tx): Promise<string | undefined>;
-  markStored(tx: Tx, changeId: string): void;
+  /** Finds the change that an earlier attempt proposed from this draft. */
+  findChangeId(tx: Tx): Promise<string | undefined>;
+  storeChangeId(tx: Tx, changeId: string): void;
 }
 
 /** Records a model's draft once, as a proposal that is never minor and waits for people. */
@@ -26,20 +26,21 @@ export async function submitDraft(
 ): Promise<Pick<Change, "change_id"> | DraftProblem> {
   const { not_allowed, readings } = await examineProposal(deps, input);
   return runTransaction({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | DraftProblem | AppError> => {
-    const stored = await draftRecord?.storedAs(transaction.tx);
-    if (stored !== undefined) return { change_id: stored };
-    const reason = await findDraftProblem(transaction, input);
-    if (reason) return reason;
-    const draft = await fileProposal(
+    const earlierId = await draftRecord?.findChangeId(transaction.tx);
+    if (earlierId !== undefined) return { change_id: earlierId };
+    const problem = await findDraftProblem(transaction, input);
+    if (problem) return problem;
+    const proposal = await fileProposal(
       transaction,
       input,
       serviceActor(input.proposer),
       {},
       { requester, not_allowed, readings },
     );
-    if (draft instanceof AppError) return draft;
-    storeDraft(transaction, draft.record.change);
-    draftRecord?.markStored(transaction.tx, draft.record.change.change_id);
-    return draft.record.change;
+    if (proposal instanceof AppError) return proposal;
+    const { change } = proposal.record;
+    storeDraft(transaction, change);
+    draftRecord?.storeChangeId(transaction.tx, change.change_id);
+    return change;
   });
 }

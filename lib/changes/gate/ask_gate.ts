@@ -1,8 +1,8 @@
 /** Answers other tools (release gates) that request a release. */
+import type { TargetKey } from "../rules/target_key.ts";
 import { AppError, type ErrorCode } from "../../kit/errors.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { NoTargetSystem, type ProductAdapter } from "../operations/adapter_port.ts";
-import type { TargetKey } from "../records.ts";
 import type { GateDecision } from "../rules/decide_gate.ts";
 import { runTransaction } from "../transaction.ts";
 import { type GateQuestion, judgeRelease } from "./judge_release.ts";

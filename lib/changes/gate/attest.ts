@@ -37,7 +37,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
     // A release is judged now, under the current intent; the consents of another change were judged when it was applied.
     const entry = head === undefined ? await transaction.evidence.storedEntry(applied?.entry) : undefined;
     const policy = (entry && parseDetail(entry.detail).manifest_hash) ?? transaction.product.manifest_hash;
-    return makeStatement(transaction, { change, head, policy, publicUrl });
+    return createStatement(transaction, { change, head, policy, publicUrl });
   });
   return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });
 }
@@ -76,7 +76,7 @@ async function requireOwner({ ledger }: Transaction, change: Change): Promise<vo
 const createNotInForceError = ({ change_id, status }: Change, reason: string): AppError =>
   new AppError("not_in_force", `${change_id} is not in force: ${reason}`, { change_id, current_status: status });
 
-interface Facts {
+interface StatementFacts {
   change: Change;
   head: string | undefined;
   /** Hash of the intent under which the consents were judged. */
@@ -84,8 +84,8 @@ interface Facts {
   publicUrl: string | undefined;
 }
 
-/** Makes an in-toto Statement v1 with a Simple Verification Result 0.2. */
-function makeStatement({ origin, at }: Transaction, { change, head, policy, publicUrl }: Facts): object {
+/** Creates an in-toto Statement v1 with a Simple Verification Result 0.2. */
+function createStatement({ origin, at }: Transaction, { change, head, policy, publicUrl }: StatementFacts): object {
   const { change_id, digest, tenant_id, target, status } = change;
   const annotations = { tenant_id };
   const id = publicUrl ?? `urn:countersign:${encodeURIComponent(origin)}`;

@@ -9,7 +9,7 @@ import { requireNoOperation } from "../operations/lease.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
 import { ignoreMissing } from "../mismatch.ts";
-import { type TargetKey, readRecord, readRecords, formatTargetKey } from "../records.ts";
+import { readRecord, readRecords, formatTargetKey } from "../records.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
 import type { Change } from "../rules/change.ts";
 import { decideGate, type GateDecision, type GateFacts, type Release } from "../rules/decide_gate.ts";
@@ -20,7 +20,7 @@ import { listMissingConsents } from "../rules/missing.ts";
 import { explainOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord, ChangeState } from "../rules/record.ts";
 import { findReleaseHead } from "../rules/release.ts";
-import { isSameTarget } from "../rules/target_key.ts";
+import { type TargetKey, isSameTarget } from "../rules/target_key.ts";
 import { requireConsented } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { listRecords } from "../../store/pages.ts";
@@ -39,13 +39,14 @@ interface VerifiedRelease extends Release {
 /** A change of a target, folded from its entries. */
 interface TracedChange {
   state: ChangeState;
-  consented: number;
+  /** Id of the entry of its last consent. */
+  lastConsentEntry: number;
 }
 
 /** Most entries of a target, and most rows of an index, that are searched. */
 const MAX_LISTED = 500;
-/** Changes whose entries are read together. */
-const BATCH = 50;
+/** Changes whose entries are read in one request. */
+const BATCH_SIZE = 50;
 /** Most proposals that are searched for another head, newest first, and most matches that are verified. */
 const MAX_SEARCHED = 100;
 const MAX_MATCHES = 10;
@@ -56,30 +57,32 @@ export async function judgeRelease(
   question: GateQuestion,
 ): Promise<GateDecision & { record: ChangeRecord | undefined }> {
   const { head } = question;
-  const owner = await transaction.ledger.owner(question);
+  const changeInForce = await transaction.ledger.owner(question);
   const { candidates, recent } = await listCandidates(transaction, question);
-  const newest = await findNewest(transaction, question, candidates);
-  const isNewest = newest?.head === head && newest.record !== undefined;
-  const obstacle = isNewest ? await findObstacle(transaction, newest.record!) : undefined;
-  const isAllowed = isNewest && !obstacle && (newest.change.status === "approved" || owner === newest.change.change_id);
-  const matches = isAllowed ? [] : await findMatches(transaction, question, recent);
+  const lastConsented = await findLastConsented(transaction, question, candidates);
+  const releasesHead = lastConsented?.head === head && lastConsented.record !== undefined;
+  const obstacle = releasesHead ? await findObstacle(transaction, lastConsented.record!) : undefined;
+  const isUsable = lastConsented?.change.status === "approved" || changeInForce === lastConsented?.change.change_id;
+  const matches = releasesHead && !obstacle && isUsable ? [] : await findMatches(transaction, question, recent);
   const pending = findNewestRelease(matches.filter(({ change }) => change.status === "pending_consent"));
-  const other = isNewest || pending ? undefined : matches[0];
+  const otherRelease = releasesHead || pending ? undefined : matches[0];
   const decision = decideGate({
     head,
-    newest,
-    owner,
+    lastConsented,
+    changeInForce,
     obstacle,
     pending: pending && (await describePending(transaction, pending)),
-    other,
+    otherRelease,
   });
-  const named = [newest, pending, other].find((one) => one?.change.change_id === decision.change_id);
+  const named = [lastConsented, pending, otherRelease].find(
+    (release) => release?.change.change_id === decision.change_id,
+  );
   return { ...decision, record: named?.record };
 }
 
 /**
- * Lists the changes that may release a target: those in the log, so that no index can hide one, and those in the indexes, which
- * reach further back. `recent`: the newest proposals, newest first.
+ * Lists the changes that may release a target, from the log, so that no index can hide a change, and from the indexes, which reach
+ * further back. `recent`: the newest proposals, newest first.
  */
 async function listCandidates(
   { tx, evidence }: Transaction,
@@ -89,45 +92,46 @@ async function listCandidates(
   const proposed = await evidence.newestAboutTarget("proposed", key, MAX_LISTED);
   const targetEntries = await evidence.newestAboutTarget("held", key, MAX_LISTED);
   const owners = await tx.list("owners", { prefix, limit: MAX_LISTED, reverse: true });
-  const live: string[] = [];
+  const openChanges: string[] = [];
   for await (const { id } of listRecords(tx, "live_by_target", { prefix, keysOnly: true }))
-    live.push(id.slice(prefix.length));
-  const named = [...proposed, ...targetEntries].map(({ change_id }) => change_id);
+    openChanges.push(id.slice(prefix.length));
+  const logged = [...proposed, ...targetEntries].map(({ change_id }) => change_id);
   const recent = [
     ...proposed.slice(0, MAX_SEARCHED).map(({ change_id }) => change_id),
-    ...live.slice(-MAX_SEARCHED).reverse(),
+    ...openChanges.slice(-MAX_SEARCHED).reverse(),
   ];
   return {
-    candidates: [...new Set([...named, ...owners.map(({ value }) => value), ...live])],
+    candidates: [...new Set([...logged, ...owners.map(({ value }) => value), ...openChanges])],
     recent: [...new Set(recent)],
   };
 }
 
 /**
- * Finds the approved or applied change with the newest last consent. The id of the last entry about each change is known
- * without reading it, and its consents are not newer: changes with the newest last entries are read first, until no other can
- * have a newer consent.
+ * Finds the approved or applied change with the newest last consent. The index has the id of the last entry about each change, and
+ * no consent is newer than that entry: changes with the newest last entries are read first, until no other change can have a newer
+ * consent.
  */
-async function findNewest(
+async function findLastConsented(
   transaction: Transaction,
   key: TargetKey,
   candidates: readonly string[],
 ): Promise<VerifiedRelease | undefined> {
   const { evidence, indexedAfter } = transaction;
-  const last = await evidence.lastEntryIds(candidates);
+  const lastEntryIds = await evidence.lastEntryIds(candidates);
   const ordered = candidates
-    .map((changeId, index) => ({ changeId, last: Math.max(last[index]!, indexedAfter()) }))
-    .sort((one, other) => other.last - one.last);
-  let found: TracedChange[] = [];
-  for (let next = 0; next < ordered.length || found.length > 0;) {
-    const batch = ordered.slice(next, (next += BATCH)).map(({ changeId }) => changeId);
+    .map((changeId, index) => ({ changeId, lastEntryId: Math.max(lastEntryIds[index]!, indexedAfter()) }))
+    .sort((a, b) => b.lastEntryId - a.lastEntryId);
+  let traced: TracedChange[] = [];
+  for (let next = 0; next < ordered.length || traced.length > 0;) {
+    const batch = ordered.slice(next, (next += BATCH_SIZE)).map(({ changeId }) => changeId);
     await evidence.prefetchAbout(batch);
-    for (const changeId of batch) found.push(...(await traceChange(transaction, key, changeId)));
-    found = found
+    for (const changeId of batch) traced.push(...(await traceChange(transaction, key, changeId)));
+    traced = traced
       .filter(({ state: { change } }) => change.status === "approved" || change.status === "applied")
-      .sort((one, other) => other.consented - one.consented);
-    for (const bound = ordered[next]?.last ?? 0; found[0] && found[0].consented >= bound; found.shift()) {
-      const release = await readRelease(transaction, key, found[0]);
+      .sort((a, b) => b.lastConsentEntry - a.lastConsentEntry);
+    const newestUnread = ordered[next]?.lastEntryId ?? 0;
+    for (; traced[0] && traced[0].lastConsentEntry >= newestUnread; traced.shift()) {
+      const release = await readRelease(transaction, key, traced[0]);
       if (release) return release;
     }
   }
@@ -140,7 +144,7 @@ async function findMatches(
   question: GateQuestion,
   recent: readonly string[],
 ): Promise<VerifiedRelease[]> {
-  const found: VerifiedRelease[] = [];
+  const matches: VerifiedRelease[] = [];
   const records = await readRecords(transaction.tx, recent);
   // Only records with this head are verified.
   for (const record of records) {
@@ -148,11 +152,11 @@ async function findMatches(
       continue;
     for (const traced of await traceChange(transaction, question, record.change.change_id)) {
       const release = await readRelease(transaction, question, traced);
-      if (release?.head === question.head) found.push(release);
+      if (release?.head === question.head) matches.push(release);
     }
-    if (found.length === MAX_MATCHES) break;
+    if (matches.length === MAX_MATCHES) break;
   }
-  return found;
+  return matches;
 }
 
 /** Folds the entries of a change; empty if the log has none, or if they are about another target. */
@@ -166,24 +170,23 @@ async function traceChange(
     entries = await ledger.entries(changeId, await readRecord(tx, changeId));
   if (!foldEntries(entries)) entries = await evidence.entriesAbout(changeId, 1);
   const state = foldEntries(entries);
-  return state && isTargetProposal(key, entries[0]) ? [{ state, consented: lastConsent(entries) }] : [];
+  return state && isTargetProposal(key, entries[0]) ? [{ state, lastConsentEntry: findLastConsent(entries) }] : [];
 }
 
 /** Reads the release of a change from its verified record; undefined if the change sets no such target. */
 async function readRelease(
   { ledger }: Transaction,
   key: TargetKey,
-  { state, consented }: TracedChange,
+  { state, lastConsentEntry }: TracedChange,
 ): Promise<VerifiedRelease | undefined> {
-  const { change_id } = state.change;
-  const verified = await ignoreMissing(ledger.change(change_id));
-  if (!verified) return { change: state.change, consented, mismatch: "its record is missing in the store" };
+  const verified = await ignoreMissing(ledger.change(state.change.change_id));
+  const createMismatch = (mismatch: string) => ({ change: state.change, lastConsentEntry, mismatch });
+  if (!verified) return createMismatch("its record is missing in the store");
   const { record, fields } = verified;
-  if (fields.length > 0)
-    return { change: state.change, consented, mismatch: `its record does not match the log (${fields.join(", ")})` };
+  if (fields.length > 0) return createMismatch(`its record does not match the log (${fields.join(", ")})`);
   const { change } = record;
-  const set = findEntry(change, key);
-  return set && { record, change, head: findReleaseHead(set.target, set.value), consented };
+  const entry = findEntry(change, key);
+  return entry && { record, change, head: findReleaseHead(entry.target, entry.value), lastConsentEntry };
 }
 
 /** Returns the entry of a `config` change for a target. */
@@ -191,7 +194,7 @@ const findEntry = (change: Change, key: TargetKey) =>
   change.kind === "config" ? listEntries(change).find((entry) => isSameTarget(entry, key)) : undefined;
 
 /** Returns the id of the entry of the last approval; for a minor change, of its proposal. */
-function lastConsent(entries: readonly AuditEntry[]): number {
+function findLastConsent(entries: readonly AuditEntry[]): number {
   const approval = entries.findLast(
     ({ event_type, detail }) => event_type === "consent_decision" && parseDetail(detail).decision === "approved",
   );
@@ -199,9 +202,12 @@ function lastConsent(entries: readonly AuditEntry[]): number {
 }
 
 const findNewestRelease = (releases: readonly (VerifiedRelease | undefined)[]): VerifiedRelease | undefined =>
-  releases.reduce((newest, one) => (one && one.consented > (newest?.consented ?? 0) ? one : newest), undefined);
+  releases.reduce(
+    (newest, release) => (release && release.lastConsentEntry > (newest?.lastConsentEntry ?? 0) ? release : newest),
+    undefined,
+  );
 
-/** Returns the error that an apply of an approved change would meet, or a use of the consents of an applied one. */
+/** Returns the error that an apply of an approved change, or the use of an applied change's consents, would cause. */
 async function findObstacle(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
   try {
     if (record.change.status === "applied") await requireValidConsents(transaction, record);
@@ -239,7 +245,7 @@ async function describePending(
   const record = release.record!;
   const proven = await filterProvenConsents(transaction, record);
   return {
-    release: { change: record.change, consented: 0 },
+    release: { change: record.change, lastConsentEntry: 0 },
     overdue: explainOverdue(record.change, { intent, now }),
     missing: listMissingConsents(proven, intent),
   };

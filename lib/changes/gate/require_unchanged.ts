@@ -15,9 +15,9 @@ export async function requireUnchanged(
   const { expected } = caller;
   if (expected && !expected.revisions.includes(revision)) {
     const entries = await ledger.entries(change_id, record);
-    const moved = entries.findLastIndex(({ event_type }) => event_type !== "release_checked");
-    const since = revision - (entries.length - 1 - moved);
-    if (expected.revisions.some((one) => one >= since && one < revision)) return;
+    const lastChange = entries.findLastIndex(({ event_type }) => event_type !== "release_checked");
+    const changedRevision = revision - (entries.length - 1 - lastChange);
+    if (expected.revisions.some((stated) => stated >= changedRevision && stated < revision)) return;
   }
   requireRevision(caller, revision);
 }

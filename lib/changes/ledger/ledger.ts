@@ -3,7 +3,8 @@ import type { ChainHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { consultLog, type Evidence } from "../evidence.ts";
 import type { LogDeps } from "../run_with_log.ts";
-import { readStoredChange, type TargetKey, formatTargetKey } from "../records.ts";
+import { readStoredChange, formatTargetKey } from "../records.ts";
+import type { TargetKey } from "../rules/target_key.ts";
 import { pickContent } from "../rules/content.ts";
 import { type ChangeEntry, isPlan, listEntries } from "../rules/list_entries.ts";
 import { toChange, type ChangeRecord, type ChangeState, listDifferences } from "../rules/record.ts";
@@ -28,7 +29,7 @@ export interface VerifiedRecord {
 /** Verified reads. Each of them may throw `LogNotIndexed`: `runWithLog` then reads the log and starts again. */
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Creates the ledger of one transaction or one request. The owner of a target is found only once. */
+/** Creates the ledger of one transaction or one request. The owner of a target, its newest applied change, is found only once. */
 export function createLedger(sources: LedgerSources) {
   const { reads, evidence, length, sha256 } = sources;
   const owners = new Map<string, Promise<string | null>>();
@@ -71,8 +72,8 @@ export function createLedger(sources: LedgerSources) {
     owner: findTargetOwner,
     /** Finds the owner of a change's target; for a plan, the owners of its targets. */
     async targetOwner(change: ChangeEntry): Promise<ChangeInForce> {
-      const found = await Promise.all(listEntries(change).map(findTargetOwner));
-      return isPlan(change) ? found : found[0]!;
+      const targetOwners = await Promise.all(listEntries(change).map(findTargetOwner));
+      return isPlan(change) ? targetOwners : targetOwners[0]!;
     },
     ownedSince: (target: TargetKey) => findOwnedSince(sources, target),
     ownerAfterRollback: (record: ChangeRecord, target: TargetKey) => findOwnerAfterRollback(sources, record, target),
@@ -84,7 +85,7 @@ export function createLedger(sources: LedgerSources) {
       const spelled = sets.map(async (entry) => ({ ...entry, target: await findSpelling(sources, entry) }));
       return { ...change, sets: await Promise.all(spelled) };
     },
-    liveChanges: (target: TargetKey) => listLive(sources, target),
+    openChanges: (target: TargetKey) => listLive(sources, target),
     valuesSince: (target: TargetKey, moment: string) => readValuesSince(sources, target, moment),
     currentValue: (target: TargetKey) => readCurrentValue(sources, target),
     lastValue: (target: TargetKey) => readLastValue(sources, target),

@@ -1,10 +1,10 @@
 /** Verified changes by their ids, for reads that decide nothing. */
+import type { TargetKey } from "../rules/target_key.ts";
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { hasValidHash } from "../../audit/entry_hash.ts";
 import { yieldToEventLoop } from "../../kit/event_loop.ts";
 import type { ChangesDeps } from "../deps.ts";
-import type { TargetKey } from "../records.ts";
 import type { Change } from "../rules/change.ts";
 import { findTargetFacts } from "../rules/event.ts";
 import type { ApplyRecord, ChangeRecord } from "../rules/record.ts";
@@ -15,7 +15,7 @@ import { listEntryIds, verifyRecord } from "./verify_record.ts";
 /** A change with its apply, or the reason why its record is not trusted. */
 export type VerifiedChange = { change: Change; applied: ApplyRecord | null } | { problem: string };
 
-/** Changes that are verified before the event loop gets a turn. */
+/** Changes that are verified before the event loop runs other work. */
 const BATCH_SIZE = 50;
 
 type ReadDeps = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
@@ -27,34 +27,29 @@ type ReadDeps = Pick<ChangesDeps, "store" | "sha256" | "integrity">;
  */
 export async function readVerifiedChanges(deps: ReadDeps, ids: readonly string[]): Promise<VerifiedChange[]> {
   const { store, integrity } = deps;
-  // Read before the records: they need not name entries that are appended from here on.
-  const end = integrity.logIndex?.durable.length ?? 0;
+  // Read before the records, since a record need not name entries that are appended later.
+  const indexedEnd = integrity.logIndex?.durable.length ?? 0;
   const records = (await store.getMany("changes", ids)).map((stored) => stored && fromStoredChange(stored));
-  const wanted = records.flatMap(listEntryIds);
-  const stored = await store.getMany("audit", wanted.map(entryKey));
-  const entries = new Map(stored.map((entry, index) => [wanted[index]!, entry?.value]));
+  const entryIds = records.flatMap(listEntryIds);
+  const stored = await store.getMany("audit", entryIds.map(entryKey));
+  const entries = new Map(stored.map((entry, index) => [entryIds[index]!, entry?.value]));
   const verified: VerifiedChange[] = [];
   for (const [index, id] of ids.entries()) {
-    verified.push(await verify(deps, { changeId: id, record: records[index], entries, end }));
+    verified.push(await verify(deps, { changeId: id, record: records[index], entries, indexedEnd }));
     if (index % BATCH_SIZE === BATCH_SIZE - 1) await yieldToEventLoop();
   }
   return verified;
 }
 
-async function verify(
-  deps: ReadDeps,
-  {
-    changeId,
-    record,
-    entries,
-    end,
-  }: {
-    changeId: string;
-    record: ChangeRecord | undefined;
-    entries: ReadonlyMap<number, AuditEntry | undefined>;
-    end: number;
-  },
-): Promise<VerifiedChange> {
+/** A stored record, and the stored entries among which are its own. */
+interface StoredFacts {
+  changeId: string;
+  record: ChangeRecord | undefined;
+  entries: ReadonlyMap<number, AuditEntry | undefined>;
+  indexedEnd: number;
+}
+
+async function verify(deps: ReadDeps, { changeId, record, entries, indexedEnd }: StoredFacts): Promise<VerifiedChange> {
   const { sha256, integrity } = deps;
   const ids = listEntryIds(record);
   const ownEntries = ids.map((id) => entries.get(id));
@@ -62,7 +57,8 @@ async function verify(
   if (fields.includes("record")) return { problem: "the change has no valid record" };
   if (!ids.every((id, index) => hasEntry(deps, id, ownEntries[index], changeId)))
     return { problem: "an entry about the change is not the one that the log had" };
-  if (await isIncomplete(deps, changeId, ids, end)) return { problem: "the record does not name all of its entries" };
+  if (await isIncomplete(deps, changeId, ids, indexedEnd))
+    return { problem: "the record does not name all of its entries" };
   if (fields.length > 0) return { problem: `the record does not match the log (${fields.join(", ")})` };
   const from = integrity.breach?.first_invalid;
   if (from !== undefined && ids.some((id) => id >= from))
@@ -82,15 +78,15 @@ function hasEntry(
   return !logIndex || id <= logIndex.after || id > logIndex.tentative.length || logIndex.hasEntry(entry);
 }
 
-/** Returns true if an indexed entry up to `end` is about the change and not among `ids`. */
+/** Returns true if an indexed entry up to `indexedEnd` is about the change and not among `ids`. */
 async function isIncomplete(
   { store, integrity: { logIndex } }: ReadDeps,
   changeId: string,
   ids: readonly number[],
-  end: number,
+  indexedEnd: number,
 ): Promise<boolean> {
-  const found = logIndex ? [...logIndex.find(nameQuery(changeId), end, 0)] : [];
-  const others = found.filter((id) => !ids.includes(id));
+  const indexedIds = logIndex ? [...logIndex.find(nameQuery(changeId), indexedEnd, 0)] : [];
+  const others = indexedIds.filter((id) => !ids.includes(id));
   if (others.length === 0) return false;
   // Two changes may have the same hash in the index.
   const stored = await store.getMany("audit", others.map(entryKey));
@@ -107,23 +103,22 @@ export async function listLaterOwners(
   { change_id: owner, entry }: { change_id: string; entry: number },
 ): Promise<string[] | undefined> {
   const { store, integrity } = deps;
-  const found = [
-    ...(integrity.logIndex?.find(targetQuery("held", target), integrity.logIndex.durable.length, entry) ?? []),
-  ];
-  const ended = new Set<string>();
+  const { logIndex } = integrity;
+  const indexedIds = [...(logIndex?.find(targetQuery("held", target), logIndex.durable.length, entry) ?? [])];
+  const rolledBack = new Set<string>();
   const later: string[] = [];
   // Usually the newest entry alone shows which change owns the target.
-  for (let at = 0, count = 1; at < found.length; at += count, count = BATCH_SIZE) {
-    const ids = found.slice(at, at + count);
+  for (let start = 0, count = 1; start < indexedIds.length; start += count, count = BATCH_SIZE) {
+    const ids = indexedIds.slice(start, start + count);
     const stored = await store.getMany("audit", ids.map(entryKey));
-    for (const [index, one] of stored.entries()) {
-      const { event_type, change_id, tenant, detail } = one?.value ?? ({} as Partial<AuditEntry>);
-      if (!change_id || !hasEntry(deps, ids[index]!, one?.value, change_id)) return undefined;
+    for (const [index, storedEntry] of stored.entries()) {
+      const { event_type, change_id, tenant, detail } = storedEntry?.value ?? ({} as Partial<AuditEntry>);
+      if (!change_id || !hasEntry(deps, ids[index]!, storedEntry?.value, change_id)) return undefined;
       const facts = findTargetFacts({ tenant: tenant!, detail: detail! }, target);
       if (!facts) continue;
       const { target_holds } = facts;
-      if (event_type === "change_rolled_back" || event_type === "change_rollback_failed") ended.add(change_id);
-      else if (!ended.has(change_id)) later.push(change_id);
+      if (event_type === "change_rolled_back" || event_type === "change_rollback_failed") rolledBack.add(change_id);
+      else if (!rolledBack.has(change_id)) later.push(change_id);
       if (later.length === 0 && (target_holds === owner || target_holds === null)) return later;
     }
   }

@@ -12,8 +12,8 @@ import type { LogDeps } from "../run_with_log.ts";
 import { readRecord } from "../records.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 
-/** Sources of the facts for one question of an adapter. */
-interface Log {
+/** Sources of the facts for one request of an adapter. */
+interface FactSources {
   deps: LogDeps;
   ledger: Ledger;
   evidence: Evidence;
@@ -24,13 +24,13 @@ export const createRollbackFactsReader =
   (deps: LogDeps): ReadRollbackFacts =>
   (operandId) =>
     readLedger(deps, async (ledger, evidence) => {
-      const log = { deps, ledger, evidence };
-      const change = await readChange(log, toChangeId(operandId));
+      const sources = { deps, ledger, evidence };
+      const change = await readChange(sources, toChangeId(operandId));
       const operand = change && findOperand(change, operandId);
       if (!operand) return undefined;
-      const superseded = await isSuperseded(log, operand);
+      const superseded = await isSuperseded(sources, operand);
       if (superseded === undefined) return undefined;
-      const digest = await findReplacedDigest(log, change, operand);
+      const digest = await findReplacedDigest(sources, change, operand);
       return { superseded, ...digest, isApplied: (id) => isApplied(deps, id) };
     });
 
@@ -49,12 +49,12 @@ const isAppliedTo = (record: ChangeRecord, target: TargetKey): boolean =>
   record.change.status === "applied" && findApplied(record, target)?.rolled_back_at === undefined;
 
 /** Returns true if a later change that sets a value is applied over an operand. Each apply names the owner before it. */
-async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefined> {
-  for (let id = await log.ledger.owner(operand); id !== null && id !== toChangeId(operand.change_id);) {
-    const later = await readChange(log, id);
-    const previous = later && (await findOwnerBefore(log, later, operand));
+async function isSuperseded(sources: FactSources, operand: Change): Promise<boolean | undefined> {
+  for (let id = await sources.ledger.owner(operand); id !== null && id !== toChangeId(operand.change_id);) {
+    const later = await readChange(sources, id);
+    const previous = later && (await findOwnerBefore(sources, later, operand));
     if (!later || previous === undefined) return undefined;
-    const setsTarget = isSameLocation(later.change, operand) && !setsNoValue(log, later);
+    const setsTarget = isSameLocation(later.change, operand) && !setsNoValue(sources, later);
     if (isAppliedTo(later, operand) && setsTarget) return true;
     id = previous;
   }
@@ -63,17 +63,17 @@ async function isSuperseded(log: Log, operand: Change): Promise<boolean | undefi
 
 /** Finds the digest of the value that an operand replaced; replaced changes that are no longer applied are skipped. */
 async function findReplacedDigest(
-  log: Log,
+  sources: FactSources,
   change: ChangeRecord,
   operand: Change,
 ): Promise<Pick<RollbackFacts, "digest">> {
   for (let current = change; current.applied;) {
-    const id = await findOwnerBefore(log, current, operand);
+    const id = await findOwnerBefore(sources, current, operand);
     if (id === undefined) return {};
-    const previous = id === null ? undefined : await readChange(log, id);
-    if (!previous || (isAppliedTo(previous, operand) && !setsNoValue(log, previous)))
+    const previous = id === null ? undefined : await readChange(sources, id);
+    if (!previous || (isAppliedTo(previous, operand) && !setsNoValue(sources, previous)))
       return { digest: findApplied(current, operand)?.previous_digest };
-    // A value at another location tells nothing about this one.
+    // The value at another location says nothing about the value here.
     if (!isSameLocation(previous.change, operand)) return {};
     current = previous;
   }
@@ -81,17 +81,17 @@ async function findReplacedDigest(
 }
 
 /**
- * Returns true if a change sets the target of an operand at the same location: a configuration may route them to different
- * systems.
+ * Returns true if a change sets the target of an operand at the same location: the configuration may route two changes of a target
+ * to different systems.
  */
 function isSameLocation(change: Change, operand: Change): boolean {
-  const other = listOperands(change).find((one) => isSameTarget(one, operand));
+  const other = listOperands(change).find((candidate) => isSameTarget(candidate, operand));
   return other !== undefined && other.places?.[0]?.place === operand.places?.[0]?.place;
 }
 
 /** Finds the owner of a target before an apply; undefined if the log does not say. */
 async function findOwnerBefore(
-  { evidence }: Log,
+  { evidence }: FactSources,
   { applied }: ChangeRecord,
   target: TargetKey,
 ): Promise<string | null | undefined> {
@@ -100,12 +100,12 @@ async function findOwnerBefore(
 }
 
 /** Reads a change: its state from the entries, its content as stored, without comparing the content. */
-async function readChange({ deps, ledger }: Log, changeId: string): Promise<ChangeRecord | undefined> {
+async function readChange({ deps, ledger }: FactSources, changeId: string): Promise<ChangeRecord | undefined> {
   const stored = await readRecord(deps.store, changeId);
   const state = await ledger.state(changeId, stored);
   return state && { ...state, change: toChange(state, stored && pickContent(stored.change)) };
 }
 
 /** Returns true if a change sets no value and its content matches its digest. */
-const setsNoValue = ({ deps: { sha256 } }: Log, record: ChangeRecord): boolean =>
+const setsNoValue = ({ deps: { sha256 } }: FactSources, record: ChangeRecord): boolean =>
   hasNoValue(record.change) && !listDifferences(record, record, sha256).includes("content");

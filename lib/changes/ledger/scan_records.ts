@@ -1,10 +1,11 @@
-/** Compares pages of records with the log. The order of reads lets no concurrent write look like a mismatch. */
+/** Compares pages of records with the log, in an order of reads in which no concurrent write looks like a mismatch. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { CollectionRecord, Stored } from "../../store/store.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { listTargetChangeKeys } from "../target_index.ts";
-import { formatAgentChangeKey, formatDueApplyKey, type TargetKey, formatTargetKey } from "../records.ts";
+import { formatAgentChangeKey, formatDueApplyKey, formatTargetKey } from "../records.ts";
+import type { TargetKey } from "../rules/target_key.ts";
 import { isLive, isReviewDue } from "../rules/current_state.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
@@ -19,8 +20,8 @@ type StoredRecord = Stored<ChangeRecord>;
 export type Mismatches = Map<string, Mismatch>;
 
 /** Adds fields to a mismatch; nothing is added to `record`, since the record itself is missing or malformed. */
-export const addFields = (known: Mismatch = [], more: Mismatch): Mismatch =>
-  known.includes("record") ? known : [...new Set([...known, ...more])];
+export const addFields = (fields: Mismatch = [], added: Mismatch): Mismatch =>
+  fields.includes("record") ? fields : [...new Set([...fields, ...added])];
 
 /** Compares records with the entries that they name and with their index rows. */
 export async function scanRecords(
@@ -48,11 +49,11 @@ export async function scanRecords(
 /** Finds changes whose records do not name all of these entries. */
 export async function scanEntries({ store }: ScanDeps, entries: readonly AuditEntry[]): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
-  const byChange = new Map<string, number[]>();
+  const idsByChange = new Map<string, number[]>();
   for (const { change_id, id } of entries)
-    if (change_id !== "") byChange.set(change_id, [...(byChange.get(change_id) ?? []), id]);
-  const records = await store.getMany("changes", [...byChange.keys()]);
-  [...byChange].forEach(([change_id, ids], index) => {
+    if (change_id !== "") idsByChange.set(change_id, [...(idsByChange.get(change_id) ?? []), id]);
+  const records = await store.getMany("changes", [...idsByChange.keys()]);
+  [...idsByChange].forEach(([change_id, ids], index) => {
     const audit = (records[index]?.value as ChangeRecord | null | undefined)?.audit;
     if (!Array.isArray(audit)) mismatches.set(change_id, ["record"]);
     else if (!ids.every((id) => audit.includes(id))) mismatches.set(change_id, ["audit"]);
@@ -94,12 +95,12 @@ async function scanIndexes({ store }: ScanDeps, records: readonly StoredRecord[]
   for (const index of INDEX_NAMES) {
     const rows = records.flatMap((record) => INDEXES[index](record.value).map((expected) => ({ record, ...expected })));
     if (rows.length === 0) continue;
-    const found = await store.getMany(
+    const storedRows = await store.getMany(
       index,
       rows.map(({ id }) => id),
     );
-    for (const [at, { record, value }] of rows.entries()) {
-      if (found[at]?.value === value) continue;
+    for (const [position, { record, value }] of rows.entries()) {
+      if (storedRows[position]?.value === value) continue;
       // The record may have changed since it was read.
       if ((await store.get("changes", record.id))?.revision !== record.revision) continue;
       mismatches.set(record.id, addFields(mismatches.get(record.id), [index]));

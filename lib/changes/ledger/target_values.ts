@@ -1,22 +1,22 @@
 /** Values that a target held, according to the log and to contents that match the digests in it. */
 import { type AuditEntry } from "../../audit/entry.ts";
-import { type TargetKey, readRecord, formatTargetKey } from "../records.ts";
+import { readRecord, formatTargetKey } from "../records.ts";
 import { parseDetail, findTargetFacts } from "../rules/event.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
-import { isSameTarget } from "../rules/target_key.ts";
+import { type TargetKey, isSameTarget } from "../rules/target_key.ts";
 import type { StepBase } from "../rules/value_limits.ts";
 import { findOwner, type LedgerSources } from "./targets.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
-/** A value that a target held, the numbers that an apply found there, or the reason why the value is not known. */
-export type BaseValue = (StoredValue & object & { unheld?: true }) | { found: readonly StepBase[] };
+/** A value that a target held, the numbers that an apply read from it, or the reason why the value is not known. */
+export type BaseValue = (StoredValue & object & { setLater?: true }) | { readNumbers: readonly StepBase[] };
 
 type StoredValue = { value: unknown } | { unknown: string } | undefined;
 
 /**
  * Yields the value that a target held at a moment and the values set since, oldest first, as bases for a step. A value is read only
- * when the caller asks for it. `unheld`: the target did not hold the value at that moment.
+ * when the caller requests it. `setLater`: the target did not hold the value at that moment.
  */
 export async function* readValuesSince(
   sources: LedgerSources,
@@ -32,14 +32,14 @@ export async function* readValuesSince(
     typeof owner === "object" && owner !== null ? owner : await findAppliedValue(sources, target, { owner, moment });
   if (start) yield start;
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
-  const found = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => isSameTarget(base, target));
-  if (!start && found && found.length > 0) yield { found };
+  const readNumbers = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => isSameTarget(base, target));
+  if (!start && readNumbers && readNumbers.length > 0) yield { readNumbers };
   // A value set earlier and rolled back still counts as a base.
-  const before = start || applies.length === 0 ? undefined : await readLastValue(sources, target, moment);
-  if (before) yield { ...before, unheld: true };
+  const earlier = start || applies.length === 0 ? undefined : await readLastValue(sources, target, moment);
+  if (earlier) yield { ...earlier, setLater: true };
   for (const { change_id } of applies) {
-    const set = findSetValue(await readVerified(sources, change_id), target);
-    if (set) yield { ...set, unheld: true };
+    const value = findSetValue(await readVerified(sources, change_id), target);
+    if (value) yield { ...value, setLater: true };
   }
 }
 
@@ -47,21 +47,22 @@ export async function* readValuesSince(
 export const readCurrentValue = async (sources: LedgerSources, target: TargetKey): Promise<StoredValue> =>
   findAppliedValue(sources, target, { owner: await findOwner(sources, target) });
 
-/** Reads the last value that was ever set (before a moment, if given), rolled back or not; undefined if there is none. */
+/** Reads the last value that was ever set, or set before a moment, rolled back or not; undefined if there is none. */
 export async function readLastValue(sources: LedgerSources, target: TargetKey, moment?: string): Promise<StoredValue> {
   const { evidence, reads } = sources;
   const next = evidence.walkTarget("held", target);
   for (let entry; (entry = await next());) {
     if (entry.event_type !== "change_applied" || (moment !== undefined && entry.timestamp >= moment)) continue;
-    const set = findSetValue(await readVerified(sources, entry.change_id), target);
-    if (set) return set;
+    const value = findSetValue(await readVerified(sources, entry.change_id), target);
+    if (value) return value;
   }
   // The store's index names the last apply if it is older than the indexed part of the log.
-  const stored = (await reads.get("set_targets", formatTargetKey(target)))?.value;
-  const entry = stored === undefined ? undefined : await evidence.storedEntry(stored);
-  if (stored === undefined || (moment !== undefined && !(entry && entry.timestamp < moment))) return undefined;
-  const last = entry && (await readVerified(sources, entry.change_id));
-  return (last && findSetValue(last, target)) ?? UNKNOWN;
+  const applyId = (await reads.get("set_targets", formatTargetKey(target)))?.value;
+  if (applyId === undefined) return undefined;
+  const apply = await evidence.storedEntry(applyId);
+  if (moment !== undefined && !(apply && apply.timestamp < moment)) return undefined;
+  const record = apply && (await readVerified(sources, apply.change_id));
+  return (record && findSetValue(record, target)) ?? UNKNOWN;
 }
 
 const UNKNOWN = { unknown: "its record does not match the log" };
@@ -76,13 +77,14 @@ async function findOwnerBefore(
   const { target_held = null, target_holds = null } = findTargetFacts(entry, target) ?? {};
   if (event_type === "change_applied") return target_held;
   if (target_holds === null) return change_id;
-  const [rolledBack, remaining] = [await readVerified(sources, change_id), await readVerified(sources, target_holds)];
+  const rolledBack = await readVerified(sources, change_id);
+  const remaining = await readVerified(sources, target_holds);
   if (!rolledBack?.applied || !remaining?.applied) return UNKNOWN;
   // If a later change owns the target, a rollback does not change its value.
   return remaining.applied.entry > rolledBack.applied.entry ? target_holds : change_id;
 }
 
-/** Finds the value of an owner; if it was rolled back by the moment (or now), the value of the owner before it, and so on. */
+/** Finds the value of the newest owner that was not rolled back by a moment (absent: now), from this owner backwards. */
 async function findAppliedValue(
   sources: LedgerSources,
   target: TargetKey,
@@ -94,9 +96,9 @@ async function findAppliedValue(
     const record = await readVerified(sources, id);
     if (!record?.applied) return UNKNOWN;
     const rolled_back_at = findApplied(record, target)?.rolled_back_at ?? record.change.rolled_back_at;
-    const isOver = rolled_back_at !== null && (moment === undefined || rolled_back_at < moment);
-    const set = isOver ? undefined : findSetValue(record, target);
-    if (set) return set;
+    const isRolledBack = rolled_back_at !== null && (moment === undefined || rolled_back_at < moment);
+    const value = isRolledBack ? undefined : findSetValue(record, target);
+    if (value) return value;
     const apply = await sources.evidence.storedEntry(record.applied.entry);
     id = (apply && findTargetFacts(apply, target)?.target_held) ?? null;
   }
@@ -107,7 +109,7 @@ async function findAppliedValue(
 function findSetValue(record: ChangeRecord | undefined, target: TargetKey): StoredValue {
   if (!record) return UNKNOWN;
   if (record.change.erased) return { unknown: `the content of ${record.change.change_id} was erased` };
-  const entry = listEntries(record.change).find((one) => isSameTarget(one, target));
+  const entry = listEntries(record.change).find((candidate) => isSameTarget(candidate, target));
   return entry?.value === undefined ? undefined : { value: entry.value };
 }
 

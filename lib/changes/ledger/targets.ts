@@ -1,13 +1,16 @@
-/** Finds owners and live changes of targets in the log: no index of the store can hide or invent a change. */
+/**
+ * Finds the owner of a target, which is its newest applied change, and its open changes. All come from the log, so no index of the
+ * store can hide or invent a change.
+ */
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
-import { MAX_LISTED_CHANGES, listLiveChanges, type TargetKey, readRecord, formatTargetKey } from "../records.ts";
+import { MAX_LISTED_CHANGES, listLiveChanges, readRecord, formatTargetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
 import { parseDetail, findTargetFacts, isRolledBack } from "../rules/event.ts";
 import { isLive } from "../rules/current_state.ts";
-import { normalizeTarget } from "../rules/target_key.ts";
+import { type TargetKey, normalizeTarget } from "../rules/target_key.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { foldEntries } from "./verify_record.ts";
 
@@ -35,24 +38,24 @@ export async function findOwner(sources: LedgerSources, target: TargetKey): Prom
 /** Finds since when a target has had its owner (RFC 3339); undefined if the entry is older than the indexed part of the log. */
 export async function findOwnedSince({ evidence }: LedgerSources, target: TargetKey): Promise<string | undefined> {
   const next = evidence.walkTarget("held", target);
-  let found: { owner: string | null; since: string } | undefined;
+  let later: { owner: string | null; since: string } | undefined;
   for (let entry; (entry = await next());) {
     const { event_type, change_id, timestamp } = entry;
     const isApply = event_type === "change_applied";
     const owner = isApply ? change_id : (findTargetFacts(entry, target)?.target_holds ?? null);
-    if (found && found.owner !== owner) return found.since;
-    found = { owner, since: timestamp };
-    if (isApply) return found.since;
+    if (later && later.owner !== owner) return later.since;
+    if (isApply) return timestamp;
+    later = { owner, since: timestamp };
   }
   return undefined;
 }
 
-/** Finds the spelling with which a target was first applied; the requested one if it never was. */
+/** Finds the spelling with which a target was first applied; the requested spelling if it was never applied. */
 export async function findSpelling({ reads, evidence }: LedgerSources, target: TargetKey): Promise<string> {
   // Each apply and rollback repeats the spelling of the one before it, so the newest entry has the first spelling.
   const newest = (await evidence.walkTarget("held", target)()) ?? (await findStoredApply({ reads, evidence }, target));
-  const found = newest && findTargetFacts(newest, target);
-  const spelling = found?.target_spelling ?? found?.target;
+  const facts = newest && findTargetFacts(newest, target);
+  const spelling = facts?.target_spelling ?? facts?.target;
   return spelling !== undefined && normalizeTarget(spelling) === normalizeTarget(target.target)
     ? spelling
     : target.target;
@@ -75,20 +78,16 @@ export async function findOwnerAfterRollback(
   target: TargetKey,
 ): Promise<{ target_holds: string | null; target_held?: string | null }> {
   const owner = await findOwner(sources, target);
-  const { under: previous, passed: skipped } = await findPreviousOwner(
-    sources,
-    target,
-    change_id,
-    await sources.evidence.storedEntry(applied?.entry),
-  );
-  const target_holds =
-    owner !== change_id ? owner : previous === undefined ? await findStoredOwner(sources, target, skipped) : previous;
+  const apply = await sources.evidence.storedEntry(applied?.entry);
+  const { previous, skipped } = await findPreviousOwner(sources, target, change_id, apply);
+  const findRemaining = async () => (previous === undefined ? findStoredOwner(sources, target, skipped) : previous);
+  const target_holds = owner === change_id ? await findRemaining() : owner;
   return { target_holds, ...(previous === undefined ? {} : { target_held: previous }) };
 }
 
 /**
- * Finds the newest earlier owner that is still applied, and the ones that are not (`skipped`); undefined if the log does not say.
- * Each apply names the owner before it, and each rollback the one that remains, so that no change is visited twice.
+ * Finds the newest earlier owner that is still applied, undefined if the log does not say; `skipped`: earlier owners that are not
+ * applied any more. Each apply names the owner before it, and each rollback the owner after it, so no change is visited twice.
  */
 async function findPreviousOwner(
   sources: LedgerSources,
@@ -99,20 +98,20 @@ async function findPreviousOwner(
   const skipped = new Set([changeId]);
   for (let entry = from; ;) {
     const previous = entry && findTargetFacts(entry, target)?.target_held;
-    if (typeof previous !== "string") return { under: previous, passed: skipped };
+    if (typeof previous !== "string") return { previous, skipped };
     const { status, entries } = await readStatus(sources, previous);
-    if (status === "applied" && !isTargetRolledBack(entries, target)) return { under: previous, passed: skipped };
-    if (skipped.has(previous)) return { under: undefined, passed: skipped };
+    if (status === "applied" && !isTargetRolledBack(entries, target)) return { previous, skipped };
+    if (skipped.has(previous)) return { previous: undefined, skipped };
     skipped.add(previous);
-    entry = entries.findLast((one) => findTargetFacts(one, target)?.target_held !== undefined);
+    entry = entries.findLast((candidate) => findTargetFacts(candidate, target)?.target_held !== undefined);
   }
 }
 
 /** Returns true if a rollback that failed on other targets of a plan has restored this one. */
 const isTargetRolledBack = (entries: readonly AuditEntry[], target: TargetKey): boolean =>
   entries.some((entry) => {
-    const found = entry.event_type === "change_rollback_failed" ? findTargetFacts(entry, target) : undefined;
-    return found !== undefined && isRolledBack(found);
+    const facts = entry.event_type === "change_rollback_failed" ? findTargetFacts(entry, target) : undefined;
+    return facts !== undefined && isRolledBack(facts);
   });
 
 /** Finds the newest owner in the store's index that is not among `skipped` and whose entries confirm it. */
@@ -135,28 +134,28 @@ async function findStoredOwner(
 }
 
 /**
- * Lists up to ten live changes of a target: those of the store's index that the log confirms; if there are none, those of the
- * log.
+ * Lists up to ten open changes of a target: changes in the store's index that the log confirms; if there are none, changes that
+ * only the log has.
  */
 export async function listLive(sources: LedgerSources, target: TargetKey): Promise<string[]> {
   const { reads, evidence } = sources;
-  const live: string[] = [];
+  const openChanges: string[] = [];
   for (const id of await listLiveChanges(reads, target)) {
     const { status, entries } = await readStatus(sources, id);
-    if (isLive(status) && isTargetProposal(target, entries[0])) live.push(id);
+    if (isLive(status) && isTargetProposal(target, entries[0])) openChanges.push(id);
   }
-  // One is enough for a decision, so that a rejected proposal does not search the log each time.
-  if (live.length > 0) return live;
+  // One open change is enough for a decision, so that a rejected proposal does not search the log each time.
+  if (openChanges.length > 0) return openChanges;
   const next = evidence.walkTarget("proposed", target);
   for (let entry; (entry = await next());) {
     const { id, change_id, detail } = entry;
-    if (isLive(foldEntries(await evidence.entriesAbout(change_id, id))?.change.status)) live.push(change_id);
-    if (live.length === MAX_LISTED_CHANGES || parseDetail(detail).alone) break;
+    if (isLive(foldEntries(await evidence.entriesAbout(change_id, id))?.change.status)) openChanges.push(change_id);
+    if (openChanges.length === MAX_LISTED_CHANGES || parseDetail(detail).alone) break;
   }
-  return live;
+  return openChanges;
 }
 
-/** Reads the status of a change from its entries; its record names those before the indexed part of the log. */
+/** Reads the status of a change from its entries; its record names the entries before the indexed part of the log. */
 async function readStatus(
   { reads, evidence, indexedAfter }: LedgerSources,
   changeId: string,
@@ -166,9 +165,11 @@ async function readStatus(
     return { status: foldEntries(indexed)?.change.status, entries: indexed };
   const stored = await readRecord(reads, changeId);
   const older = await Promise.all((stored?.audit ?? []).filter((id) => id <= indexedAfter()).map(evidence.storedEntry));
-  const recorded = indexed.map(({ detail }) => parseDetail(detail).status).findLast((status) => status !== undefined);
+  const recordedStatus = indexed
+    .map(({ detail }) => parseDetail(detail).status)
+    .findLast((status) => status !== undefined);
   return {
-    status: recorded ?? stored?.change.status,
+    status: recordedStatus ?? stored?.change.status,
     entries: [...older.filter((entry) => entry?.change_id === changeId), ...indexed] as AuditEntry[],
   };
 }

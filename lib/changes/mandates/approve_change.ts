@@ -38,8 +38,8 @@ export interface ProposalFacts {
 
 /** The approved change, or the reasons why no mandate approves it. */
 export interface MandateDecisionResult {
-  enacted?: CommandResult;
-  outside?: MandateViolation[];
+  approved?: CommandResult;
+  violations?: MandateViolation[];
 }
 
 /** Approves a recorded proposal by the oldest mandate of its agent that covers it. */
@@ -50,22 +50,22 @@ export async function decideByMandate(
 ): Promise<MandateDecisionResult> {
   const { input, actor, seen } = proposal;
   const { intent } = transaction.product;
-  const isWaiting = record.change.status === "pending_consent";
-  if (!isWaiting || actor.authenticated !== "agent" || actor.actor === null || !intent.policy.mandates) return {};
-  const outside: MandateViolation[] = [];
+  const isPending = record.change.status === "pending_consent";
+  if (!isPending || actor.authenticated !== "agent" || actor.actor === null || !intent.policy.mandates) return {};
+  const violations: MandateViolation[] = [];
   for (const mandate_id of await listSignedMandates(transaction.tx, actor.actor)) {
     const mandate = await readMandate(transaction, mandate_id);
     if (!mandate || mandate.state === "ended") continue;
     const judgement = await judgeProposal(transaction, mandate, proposal);
     if ("bound" in judgement) {
-      outside.push({ mandate_id, ...judgement });
+      violations.push({ mandate_id, ...judgement });
       continue;
     }
     const target_owner = await transaction.ledger.targetOwner(input);
     const command = { type: "mandate", approval: judgement, target_owner, seen: seen ?? undefined } as const;
-    return { enacted: transaction.execute(record, command, serviceActor(mandateApproverName(mandate_id))) };
+    return { approved: transaction.execute(record, command, serviceActor(mandateApproverName(mandate_id))) };
   }
-  return outside.length > 0 ? { outside } : {};
+  return violations.length > 0 ? { violations } : {};
 }
 
 /** Returns the approval of a mandate, or the first bound that the change violates. */
@@ -130,9 +130,9 @@ export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "l
 }
 
 /** Returns the limit of a mandate that values violate. */
-export function findValueViolation({ error, first, unheld }: ValueJudgement): BoundViolation | undefined {
+export function findValueViolation({ error, first, setLater }: ValueJudgement): BoundViolation | undefined {
   if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: toSentence(error) };
-  const target = first ?? unheld;
+  const target = first ?? setLater;
   if (target === undefined) return undefined;
   return { bound: "max_step", message: `${target} held nothing when the hours of max_step began.` };
 }

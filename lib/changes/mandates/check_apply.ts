@@ -36,12 +36,12 @@ export async function requireInsideMandate(
   const { violation, step_base } = await findMandateViolation(transaction, change, applyValues);
   if (!violation) return step_base;
   const { change_id } = change;
-  const without = removeMandateConsent(change);
-  const missing = listMissingConsents(without, intent);
+  const withoutMandate = removeMandateConsent(change);
+  const missing = listMissingConsents(withoutMandate, intent);
   throw new AppError(
     "consent_incomplete",
     `${change_id} no longer lies inside mandate ${findApprovingMandate(change)}, so people must approve it: ${violation.message}`,
-    { change_id, missing, allowed: listActionsWithoutApply(without, intent) },
+    { change_id, missing, allowed: listActionsWithoutApply(withoutMandate, intent) },
   );
 }
 
@@ -59,7 +59,9 @@ export async function dropInvalidMandate(
 
 const removeMandateConsent = (change: Change): Change => ({
   ...change,
-  approvals: change.approvals.map((one) => (isMandateApproval(one) ? { ...one, inactive: true as const } : one)),
+  approvals: change.approvals.map((approval) =>
+    isMandateApproval(approval) ? { ...approval, inactive: true as const } : approval,
+  ),
 });
 
 /** Returns the bound that a change that only a mandate approved violates now. */
@@ -71,12 +73,8 @@ async function findMandateViolation(
   const { product, at, evidence } = transaction;
   const { intent } = product;
   const { policy } = intent;
-  if (
-    !isApprovedByMandate(change, policy) ||
-    isEmergencyApproved(change, intent) ||
-    listMissingOrdinaryConsents(change, intent).length === 0
-  )
-    return {};
+  const needsMandate = !isEmergencyApproved(change, intent) && listMissingOrdinaryConsents(change, intent).length > 0;
+  if (!isApprovedByMandate(change, policy) || !needsMandate) return {};
   const mandate = await readMandate(transaction, findApprovingMandate(change)!, Infinity, true);
   if (!mandate) return { violation: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);

@@ -1,11 +1,11 @@
 /** Counts, from the log alone, the changes that a mandate approved and that are neither applied nor denied. */
 import type { Evidence } from "../evidence.ts";
 import { foldEntries } from "../ledger/verify_record.ts";
-import { isLive } from "../rules/current_state.ts";
+import { isOpenChange } from "../rules/current_state.ts";
 import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
-/** Changes that were open at a durable entry. A change that was closed by then stays closed. */
+/** Changes that were open at a durable entry. A change that is not open any more never opens again. */
 interface OpenCount {
   upTo: number;
   /** By change, the entry of the mandate's consent. */
@@ -28,16 +28,17 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
   for (const { id, change_id } of await evidence.consentsOfMandate(mandateApproverName(mandate_id), before.upTo + 1))
     candidates.set(change_id, id);
   const ids = [...candidates.keys()];
-  const last = await evidence.lastEntryIds(ids);
+  const lastEntryIds = await evidence.lastEntryIds(ids);
   const openChanges = new Map<string, number>();
   let open = 0;
   for (const [index, changeId] of ids.entries()) {
     const consent = candidates.get(changeId)!;
-    const isOpen = last[index] === consent || (await isStillOpen(evidence, changeId, first));
+    const lastEntryId = lastEntryIds[index]!;
+    const isOpen = lastEntryId === consent || (await isStillOpen(evidence, changeId, first));
     if (isOpen) open++;
-    if (consent <= durable && (isOpen || last[index]! > durable)) openChanges.set(changeId, consent);
+    if (consent <= durable && (isOpen || lastEntryId > durable)) openChanges.set(changeId, consent);
   }
-  if (before.upTo <= durable) counted.set(mandate_id, { upTo: durable, open: openChanges });
+  if (cached.upTo <= durable) countByMandate.set(mandate_id, { upTo: durable, open: openChanges });
   return open;
 }
 
@@ -46,5 +47,5 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
  */
 async function isStillOpen(evidence: Evidence, changeId: string, first: number): Promise<boolean> {
   const state = foldEntries(await evidence.entriesAbout(changeId, first));
-  return state === undefined || isLive(state.change.status);
+  return state === undefined || isOpenChange(state.change.status);
 }

@@ -70,11 +70,11 @@ function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at
   return { max_per_day, max_open, ...statedBounds, agent } as unknown as MandateBounds;
 }
 
-/** Removes drafts that are too old, and returns how many are left. */
+/** Removes drafts that are too old, and returns the number of the other drafts. */
 export async function sweepDrafts(tx: Transaction["tx"], now: number): Promise<number> {
-  let left = 0;
+  let draftCount = 0;
   for await (const { id, value } of listRecords(tx, "mandates"))
     if (isOldDraft(value, now) && value.audit.length === 0) tx.delete("mandates", id);
-    else if (value.state === "draft" && !isOldDraft(value, now)) left++;
-  return left;
+    else if (value.state === "draft" && !isOldDraft(value, now)) draftCount++;
+  return draftCount;
 }

@@ -68,7 +68,7 @@ async function findAcceptedLoss({ findLastLossId, until = Infinity }: MandateSta
   return loss > until ? 0 : loss;
 }
 
-/** Finds a KPI below its floor by the last feeds, also if no suspension was recorded: the log leads. */
+/** Finds a KPI below its floor by the feeds in the log, also if no suspension was recorded. */
 const findBelowToday = async ({ tx, evidence, product, until }: MandateStatusSources, mandate: MandateRecord) =>
   evidence && until === undefined ? findBelowNow({ tx, evidence, product }, mandate) : undefined;
 
@@ -81,9 +81,9 @@ export async function isMandateActive(sources: MandateStatusSources, mandateId: 
 /** Lists the signatures that a mandate lacks, or, after a suspension, those that its resumption lacks. */
 async function listMissingNow(sources: MandateStatusSources, mandate: MandateRecord): Promise<MissingConsent[]> {
   const { intent } = sources.product;
-  const lacking = listMissingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
+  const missing = listMissingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
   const isResumed = mandate.state === "suspended" || mandate.resumes.length > 0;
-  if (lacking.length > 0 || !isResumed) return lacking;
+  if (missing.length > 0 || !isResumed) return missing;
   return listMissingSignatures(await listSigners(sources, mandate, "mandate_resume"), mandate.bounds, intent);
 }
 
@@ -96,10 +96,10 @@ export async function listSigners(
   const signatures = decision === "mandate" ? mandate.signatures : mandate.resumes;
   // After a loss, a revocation of a signature may be missing from the log: incomplete signatures are collected again.
   const isPending = decision === "mandate_resume" || mandate.state === "draft";
-  const lost = isPending ? await findAcceptedLoss(sources) : 0;
+  const lossEntry = isPending ? await findAcceptedLoss(sources) : 0;
   const signers: string[] = [];
   for (const signature of signatures)
-    if (signature.entry > lost && (await isValidSignature(sources, mandate, decision, signature)))
+    if (signature.entry > lossEntry && (await isValidSignature(sources, mandate, decision, signature)))
       signers.push(signature.approver);
   return signers;
 }

@@ -1,10 +1,10 @@
-/** Limits of mandates as rules for values. */
+/** Converts the limits of mandates into rules for values, so that the same code judges values under both. */
 import type { Reads } from "../../store/store.ts";
 import type { MandateLimits } from "../rules/mandate.ts";
 import type { TargetRule } from "../rules/target_rules.ts";
 import { listSignedMandates } from "./read_mandate.ts";
 
-/** Returns the limits of a mandate as a rule for values; targets are checked elsewhere. */
+/** Returns the limits of a mandate as a rule for all targets; the bounds of the mandate restrict the targets. */
 export const toTargetRule = ({ schema, max_step, unit }: MandateLimits): TargetRule => ({
   match: ["*"],
   schema,

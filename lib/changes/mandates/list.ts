@@ -45,10 +45,10 @@ export interface MandateDetailView extends MandateView {
 
 type Sources = Parameters<typeof viewMandate>[0];
 
-/** Reads mandates outside a transaction; `none`: the result for an empty log. */
-const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>, none: () => T): Promise<T> =>
+/** Reads mandates outside a transaction; `createEmpty`: returns the result for an empty log. */
+const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T>, createEmpty: () => T): Promise<T> =>
   consultLog(deps, async (evidence, head: ChainHead | undefined) => {
-    if (!head) return none();
+    if (!head) return createEmpty();
     const now = new Date(deps.clock.now()).toISOString();
     const at = head.at > now ? head.at : now;
     const findLastLossId = async (): Promise<number> =>
@@ -56,8 +56,9 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
     return run({ tx: deps.store, evidence, origin: head.origin, at, product: deps.product!, findLastLossId });
   });
 
-const isShown = (mandate: MandateRecord, reader: Reader | undefined, now: number): boolean =>
-  !(isOldDraft(mandate, now) || (reader && normalizeName(reader.name) !== mandate.bounds.agent));
+/** Returns true for a mandate that is no old draft, and that an agent with `read: own` may read. */
+const isVisible = (mandate: MandateRecord, reader: Reader | undefined, now: number): boolean =>
+  !isOldDraft(mandate, now) && (!reader || normalizeName(reader.name) === mandate.bounds.agent);
 
 /** Lists mandates, oldest first. */
 export const listMandates = (
@@ -68,14 +69,14 @@ export const listMandates = (
     deps,
     async (sources) => {
       const mandates: MandateView[] = [];
-      for (let from = after ?? ""; ;) {
-        const page = await deps.store.list("mandates", { after: from, limit: PAGE_SIZE });
+      for (let lastId = after ?? ""; ;) {
+        const page = await deps.store.list("mandates", { after: lastId, limit: PAGE_SIZE });
         for (const { id, value } of page) {
-          from = id;
+          lastId = id;
           if (agent !== undefined && normalizeName(agent) !== value.bounds.agent) continue;
           if (isOpen && value.state === "ended") continue;
           const mandate = await readMandate(sources, id);
-          if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) continue;
+          if (!mandate || !isVisible(mandate, deps.reader, deps.clock.now())) continue;
           const view = await viewMandate(sources, mandate);
           if ((state !== undefined && view.state !== state) || (isOpen && view.state === "ended")) continue;
           if (mandates.length === limit) return { mandates, next: mandates.at(-1)!.mandate_id };
@@ -93,7 +94,7 @@ export const showMandate = (deps: ChangesDeps, mandateId: string): Promise<Manda
     deps,
     async (sources) => {
       const mandate = await readMandate(sources, mandateId);
-      if (!mandate || !isShown(mandate, deps.reader, deps.clock.now())) throw createMandateNotFoundError(mandateId);
+      if (!mandate || !isVisible(mandate, deps.reader, deps.clock.now())) throw createMandateNotFoundError(mandateId);
       const view = await viewMandate(sources, mandate);
       const entries = await sources.evidence.entries(mandate.audit);
       return {

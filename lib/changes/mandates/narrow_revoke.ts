@@ -1,4 +1,4 @@
-/** Narrows and revokes mandates: any person who may sign the mandate may do it, with any valid key. */
+/** Narrows and revokes mandates: any person who may sign a mandate may also narrow or revoke it, with any valid key. */
 import { listRecords } from "../../store/pages.ts";
 import type { Caller } from "../caller.ts";
 import { readCertainTime } from "../certain_time.ts";
@@ -33,13 +33,13 @@ export const narrowMandate = (
     const { facts } = await signDecision(transaction, caller, mandate, "mandate_narrow", input, stated);
     const { approver, note = "" } = input;
     const detail = { revision: revision + 1, approver, note, narrow: stated, ...facts };
-    const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
-    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, after)) };
+    const { mandate: narrowed, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
+    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, narrowed)) };
   });
 
 /**
- * Ends a mandate, also if it lacks signatures. Changes that it approved and that are not applied then need people. A draft
- * without signatures is removed without an entry.
+ * Ends a mandate, also if it lacks signatures. People must then approve changes that it approved and that are not applied yet. A
+ * draft without signatures is removed without an entry.
  */
 export const revokeMandate = (
   caller: Caller,
@@ -61,8 +61,8 @@ export const revokeMandate = (
         return { entry: null, mandate: await viewMandate(transaction, { ...mandate, state: "ended", ended }) };
       }
       const detail = { revision: revision + 1, reason: "revoked", approver, note, ...facts };
-      const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
-      return { entry, mandate: await viewMandate(transaction, after) };
+      const { mandate: ended, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
+      return { entry, mandate: await viewMandate(transaction, ended) };
     },
     { ignoresClockLag: true },
   );

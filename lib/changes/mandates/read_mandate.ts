@@ -14,13 +14,13 @@ export interface MandateSources {
   evidence?: Evidence | undefined;
 }
 
-/** Cache of parsed entries, since folding and judging signatures read the same ones. */
+/** Cache of parsed entries, since folding a mandate and judging its signatures read the same entries. */
 const parsedEvents = new WeakMap<AuditEntry, MandateEvent>();
 
 /** Reads an entry about a mandate. */
 export function parseMandateEvent(entry: AuditEntry): MandateEvent {
-  const read = parsedEvents.get(entry);
-  if (read) return read;
+  const cached = parsedEvents.get(entry);
+  if (cached) return cached;
   const { id, timestamp, event_type, detail } = entry;
   const event = { id, timestamp, event_type, detail: parseDetail(detail) as unknown as MandateDetail };
   parsedEvents.set(entry, event);

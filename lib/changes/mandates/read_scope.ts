@@ -12,12 +12,12 @@ export async function listOtherAgentsMandates(
   entries: readonly AuditEntry[],
   reader: Reader,
 ): Promise<ReadonlySet<number>> {
-  const about = entries.filter(({ event_type }) => isMandateEvent(event_type)).map(parseMandateEvent);
+  const events = entries.filter(({ event_type }) => isMandateEvent(event_type)).map(parseMandateEvent);
   const mandates = await store.getMany(
     "mandates",
-    about.map(({ detail }) => detail.mandate_id ?? ""),
+    events.map(({ detail }) => detail.mandate_id ?? ""),
   );
-  const isOfOther = (_: object, index: number): boolean =>
-    normalizeName(mandates[index]?.value.bounds.agent ?? "") !== normalizeName(reader.name);
-  return new Set(about.filter(isOfOther).map(({ id }) => id));
+  const agents = mandates.map((mandate) => normalizeName(mandate?.value.bounds.agent ?? ""));
+  const ofOthers = events.filter((_, index) => agents[index] !== normalizeName(reader.name));
+  return new Set(ofOthers.map(({ id }) => id));
 }

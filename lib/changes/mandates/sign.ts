@@ -63,13 +63,14 @@ export async function signDecision(
   { approver, note = "", proof, at }: MandateInput,
   narrow?: Narrowing,
 ): Promise<{ signature: SignatureResult | undefined; facts: Actor & object }> {
-  const about = { ...mandateFacts(decision, mandate, narrow), approver, note };
-  const signature = await verifyPresentedProof(transaction, about, { proof, at });
-  const by = resolveActor(approver, signature, findActor(caller, approver));
-  requireGroups(approver, by, transaction.product.intent);
-  const signed = signatureFacts({ type: decision, name: approver, signature }, transaction.product.intent.policy, by);
+  const { intent } = transaction.product;
+  const statementFacts = { ...mandateFacts(decision, mandate, narrow), approver, note };
+  const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
+  const actor = resolveActor(approver, signature, findActor(caller, approver));
+  requireGroups(approver, actor, intent);
+  const signed = signatureFacts({ type: decision, name: approver, signature }, intent.policy, actor);
   requirePerson(caller, "approver", approver);
-  return { signature, facts: { ...by, ...signed } };
+  return { signature, facts: { ...actor, ...signed } };
 }
 
 /** Signs a draft. With the last signature the mandate becomes active, or suspended if a KPI is below its floor. */
@@ -101,8 +102,8 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
       draft_note,
       ...facts,
     };
-    const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
-    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, after)) };
+    const { mandate: signed, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
+    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, signed)) };
   });
 
 /**
@@ -124,8 +125,8 @@ export const resumeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);
     const status = missing.length === 0 ? "active" : "suspended";
     const detail = { revision: mandate.revision, status, approver: input.approver, note, ...facts };
-    const { mandate: after, entry } = recordEvent(transaction, mandate, "mandate_resumed", detail as never);
-    return { entry, mandate: await viewMandate(transaction, after) };
+    const { mandate: resumed, entry } = recordEvent(transaction, mandate, "mandate_resumed", detail as never);
+    return { entry, mandate: await viewMandate(transaction, resumed) };
   });
 
 /** Verifies one more signature, and lists the signatures that are still missing. */
@@ -151,4 +152,4 @@ async function addSignature(
   return { missing, facts, note: input.note ?? "" };
 }
 
-const countMissing = (missing: readonly MissingConsent[]): number => missing.reduce((all, { count }) => all + count, 0);
+const countMissing = (missing: readonly MissingConsent[]): number => missing.reduce((sum, { count }) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** Mandates as clients see them: bounds, state, signatures, and how much of their limits is used and left. */
+/** Mandates as clients see them: bounds, state, signatures, and the used and remaining parts of their limits. */
 import { MANDATE_BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { listMissingSignatures } from "../rules/mandate_signers.ts";
@@ -36,30 +36,32 @@ export async function viewMandate(sources: ViewSources, mandate: MandateRecord):
   const { evidence, at, product } = sources;
   const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;
   const status = await judgeMandate(sources, mandate);
-  const now = status.bounds ?? bounds;
-  const isLost = mandate.state === "active" && (await sources.findLastLossId()) > mandate.counts_from;
-  const isOver = mandate.state !== "draft" && now.until <= at;
-  const isSuspended = suspension !== null || isLost;
-  const state = mandate.ended || isOver ? "ended" : isSuspended ? "suspended" : mandate.state;
-  const resumed = isLost ? [] : await listSigners(sources, mandate, "mandate_resume");
-  const missing = isSuspended && !isOver ? listMissingSignatures(resumed, bounds, product.intent) : status.missing;
+  const effective = status.bounds ?? bounds;
+  const isSuspendedByLoss = mandate.state === "active" && (await sources.findLastLossId()) > mandate.counts_from;
+  const isExpired = mandate.state !== "draft" && effective.until <= at;
+  const isSuspended = suspension !== null || isSuspendedByLoss;
+  const openState = isSuspended ? "suspended" : mandate.state;
+  const state = mandate.ended || isExpired ? "ended" : openState;
+  const resumeSigners = isSuspendedByLoss ? [] : await listSigners(sources, mandate, "mandate_resume");
+  const missing =
+    isSuspended && !isExpired ? listMissingSignatures(resumeSigners, bounds, product.intent) : status.missing;
   const used = {
     today: await countUsedToday(evidence, mandate_id, at),
     open: await countOpen(evidence, mandate),
   };
   const left = {
-    today: Math.max(0, now.max_per_day - used.today),
-    open: Math.max(0, now.max_open - used.open),
+    today: Math.max(0, effective.max_per_day - used.today),
+    open: Math.max(0, effective.max_open - used.open),
   };
-  const shownBounds = Object.fromEntries(
-    MANDATE_BOUNDS.flatMap((bound) => (bounds[bound] === undefined ? [] : [[bound, now[bound]]])),
+  const effectiveValues = Object.fromEntries(
+    MANDATE_BOUNDS.flatMap((bound) => (bounds[bound] === undefined ? [] : [[bound, effective[bound]]])),
   );
-  const lost = isLost ? ({ reason: "loss_accepted", at } as const) : null;
+  const suspensionByLoss = isSuspendedByLoss ? ({ reason: "loss_accepted", at } as const) : null;
   return {
     mandate_id,
     revision,
     state,
-    ...(shownBounds as unknown as MandateBounds),
+    ...(effectiveValues as unknown as MandateBounds),
     created_at,
     signed_at,
     note,
@@ -68,8 +70,8 @@ export async function viewMandate(sources: ViewSources, mandate: MandateRecord):
     missing,
     used,
     left,
-    suspension: suspension ?? lost,
-    ended: mandate.ended ?? (isOver ? { reason: "expired", at: now.until } : null),
+    suspension: suspension ?? suspensionByLoss,
+    ended: mandate.ended ?? (isExpired ? { reason: "expired", at: effective.until } : null),
     inactive: status.inactive ?? null,
   };
 }

@@ -15,8 +15,8 @@ export interface ExportOptions {
 }
 
 /**
- * Yields the file in pieces, the last line by itself; without that line it is not loaded. An export that fails is made again, or
- * given up with `unfenceStore`. Returns the last line's facts. Errors: `MoveRejected`, `CopiedLogInvalid`, `MoveStateConflict`.
+ * Yields the file in parts; a file without its last line is not loaded. Run a failed export again, or give it up with
+ * `unfenceStore`. Returns the facts of the last line. Errors: `MoveRejected`, `CopiedLogInvalid`, `MoveStateConflict`.
  */
 export async function* exportStore(
   source: MoveSource,
@@ -40,7 +40,7 @@ export async function* exportStore(
   return end;
 }
 
-/** A backup may be made of a store in use, or of one that was moved away from. Errors: `MoveRejected`. */
+/** Requires a store that can be backed up: one in use, or the source of a move. Errors: `MoveRejected`. */
 async function requireCopyable({ from, name }: MoveSource): Promise<void> {
   const marker = await from.moveState();
   if (marker?.state === "loading" || marker?.state === "held")

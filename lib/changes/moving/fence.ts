@@ -9,10 +9,10 @@ export interface MoveSource {
   name: string;
 }
 
-/** The mark of a fenced store. */
+/** The move state of a fenced store. */
 export type FenceMarker = Extract<MoveState, { state: "moving" | "moved" }>;
 
-/** Returns the move state of a store that is fenced for this destination, undefined without one. Errors: `MoveRejected`. */
+/** Returns the fence of a store for a destination; undefined if the store is not fenced. Errors: `MoveRejected`. */
 export async function readFence({ from, name }: MoveSource, to: string): Promise<FenceMarker | undefined> {
   const marker = await from.moveState();
   if (!marker) return undefined;
@@ -20,23 +20,23 @@ export async function readFence({ from, name }: MoveSource, to: string): Promise
   throw new MoveRejected(`${name} cannot be moved: ${describeMoveState(marker)}`);
 }
 
-/** Fences a store for a destination; from then on it takes no writes. A repeated move finds its fence. Errors: `MoveRejected`. */
+/** Fences a store for a destination, after which it takes no writes; a repeated move keeps its fence. Errors: `MoveRejected`. */
 export async function fenceStore(source: MoveSource, to: string, deps: MoveDeps): Promise<FenceMarker> {
-  const found = await readFence(source, to);
-  if (found) return found;
+  const existing = await readFence(source, to);
+  if (existing) return existing;
   const marker: FenceMarker = { state: "moving", move: crypto.randomUUID(), to, at: formatNow(deps) };
   await source.from.commit([], { from: undefined, to: marker });
   return marker;
 }
 
-/** Records that the move of a fenced store has ended: its log goes on elsewhere. */
+/** Records that the move of a fenced store has ended: its log continues elsewhere. */
 export async function endMove({ from }: MoveSource, marker: FenceMarker): Promise<void> {
   if (marker.state === "moving") await from.commit([], { from: marker, to: { ...marker, state: "moved" } });
 }
 
 /**
- * Gives up a move that has not ended: the store takes writes again. With `force` also one that has ended, for a copy that was
- * lost before it was used. Errors: `MoveRejected`.
+ * Gives up a move that has not ended: the store takes writes again. With `force`, also a move that has ended, if the copy was lost
+ * before its first use. Errors: `MoveRejected`.
  */
 export async function unfenceStore({ from, name }: MoveSource, { force = false } = {}): Promise<FenceMarker> {
   const marker = await from.moveState();

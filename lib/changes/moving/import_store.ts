@@ -52,8 +52,9 @@ export async function checkFile(
 }
 
 /**
- * Loads a file, which is read to its end and verified before anything is touched. `import` takes an export, `restore` a backup. An
- * export can also go back into the store it was made of: that store's fence is removed. Errors: `MoveRejected`; those of the store.
+ * Loads a file, which is read to its end and verified before the destination is changed. `import` takes an export, `restore` a
+ * backup. If an export is loaded into the store that it was made of, the fence of that store is removed. Errors: `MoveRejected`;
+ * those of the store.
  */
 export async function importStore(
   file: ExportFile,

@@ -18,7 +18,7 @@ export interface MoveDeps {
 /** Returns the clock and the hash of this machine. */
 export const createMoveDeps = (): MoveDeps => ({ clock: systemClock, sha256: fastestSha256() });
 
-/** Formats the present as marks and files have it, in RFC 3339. */
+/** Formats the current time for move states and files: RFC 3339. */
 export const formatNow = ({ clock }: MoveDeps): string => new Date(clock.now()).toISOString();
 
 /** A store to load: its name for people and for the log, without a password, and the person who moves it. */
@@ -52,21 +52,21 @@ export async function requireEmpty(destination: Destination): Promise<void> {
   for await (const page of requireMovableStore(destination).dump()) {
     if (!page.some(({ json }) => json)) continue;
     const head = await readHead(destination.to);
-    const found = head ? `the log ${head.origin} with ${head.length} entries` : "records";
-    throw new MoveRejected(`${destination.name} is not empty: it has ${found}. Name an empty store`);
+    const contents = head ? `the log ${head.origin} with ${head.length} entries` : "records";
+    throw new MoveRejected(`${destination.name} is not empty: it has ${contents}. Name an empty store`);
   }
 }
 
 /** Rejects a clock that is too far behind a log to date the move. Errors: `MoveRejected`. */
 export function requireClock(log: ChainHead | undefined, { clock }: MoveDeps): void {
-  const behind = log && findClockProblem(log, clock.now());
-  if (behind) throw new MoveRejected(behind);
+  const problem = log && findClockProblem(log, clock.now());
+  if (problem) throw new MoveRejected(problem);
 }
 
 /**
- * Loads an empty store with pages of records, verifies the copy and opens it with the entry that records the move. A load that
- * fails leaves the store empty, where it can still be reached. Errors: `MoveRejected`, `CopiedLogInvalid`; those of `pages` and of
- * the store.
+ * Loads an empty store with pages of records, verifies the copy and opens it with the entry that records the move. After a failed
+ * load the store is cleared, if it can still be reached. Errors: `MoveRejected`, `CopiedLogInvalid`; those of `pages` and of the
+ * store.
  */
 export async function loadStore(
   destination: Destination,
@@ -115,7 +115,7 @@ async function readLog(
   return verifier.finish();
 }
 
-/** Appends the entry that records a move, and removes the move state with it: from then on the store is in use. */
+/** Appends the entry that records a move, and removes the move state in the same commit: from then on the store is in use. */
 export async function openLoaded(
   { to, name, actor }: Destination,
   { how, from, made_at }: MoveOrigin,
@@ -125,8 +125,8 @@ export async function openLoaded(
   const bulk = requireMovableStore({ to, name });
   const chain = await to.get("meta", "chain");
   if (!chain) return bulk.commit([], { from: marker, to: undefined });
-  const by = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
-  const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...by };
+  const mover = { actor: actor ?? null, authenticated: actor === undefined ? null : "claimed" };
+  const detail = { how, from, to: name, ...(made_at !== undefined && { made_at }), ...mover };
   const at = entryTimestamp(chain.value, clock.now());
   const { entry, head } = nextEntry(chain.value, { event_type: "store_moved", detail }, at, sha256);
   const writes = [
@@ -134,13 +134,13 @@ export async function openLoaded(
     { ...HEAD_RECORD, revision: chain.revision + 1, json: json(head) },
   ];
   await bulk.commit(writes, { from: marker, to: undefined }).catch(async (error: unknown) => {
-    // If only the answer of the store was lost, the entry is there.
-    const found = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
-    if (found?.value.current_hash !== entry.current_hash) throw error;
+    // If only the response of the store was lost, the entry is stored.
+    const stored = await to.get("audit", entryKey(entry.id)).catch(() => undefined);
+    if (stored?.value.current_hash !== entry.current_hash) throw error;
   });
 }
 
-/** Returns whether a store was loaded from this source and opened already: its log continues the source's with the move. */
+/** Returns true if a store was loaded from this source and opened already: its log continues the source's log with the move. */
 export async function hasArrived(to: Store, source: ChainHead | undefined, from: string): Promise<boolean> {
   if (!source) return false;
   const next = (await to.get("audit", entryKey(source.length + 1)))?.value;

@@ -1,4 +1,4 @@
-/** Moves a store into another: fenced, copied, verified, opened. */
+/** Moves a store into another: fences the source, copies it, verifies the copy, and opens it. */
 import type { ChainHead } from "../../audit/chain.ts";
 import { isHeadRecord } from "../../store/collections.ts";
 import type { BulkAccess } from "../../store/bulk_access.ts";
@@ -14,22 +14,22 @@ import {
 } from "./load.ts";
 
 /**
- * Moves all of a store into an empty one. The source is fenced first and takes no writes from then on. When a step fails, run the
- * same move again from its start, or give it up with `unfenceStore`. Errors: `MoveRejected`, `CopiedLogInvalid`, `MoveStateConflict`; those
- * of the stores.
+ * Moves all records of a store into an empty store. The source is fenced first and takes no writes from then on. If a step fails,
+ * run the same move again from its start, or give it up with `unfenceStore`. Errors: `MoveRejected`, `CopiedLogInvalid`,
+ * `MoveStateConflict`; those of the stores.
  */
 export async function migrate(
   source: MoveSource,
   destination: Destination,
   deps: MoveDeps = createMoveDeps(),
 ): Promise<MoveResult> {
-  const found = await readFence(source, destination.name);
-  const log = found && (await readHeadRecord(source.from));
-  if (found && (await hasArrived(destination.to, log, source.name))) {
-    await endMove(source, found);
+  const existingFence = await readFence(source, destination.name);
+  const log = existingFence && (await readHeadRecord(source.from));
+  if (existingFence && (await hasArrived(destination.to, log, source.name))) {
+    await endMove(source, existingFence);
     return { log };
   }
-  // Checked before the service that uses the source is stopped.
+  // This is checked before the fence stops the service that uses the source.
   await requireEmpty(destination);
   const fence = await fenceStore(source, destination.name, deps);
   const moved = await loadStore(destination, { how: "migrate", from: source.name }, () => source.from.dump(), deps);

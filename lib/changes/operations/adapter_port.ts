@@ -1,3 +1,4 @@
+/** The port through which the service reads and changes target systems. */
 import type { GithubGate } from "../../github/gate.ts";
 import type { Stages } from "../../rollout/stages.ts";
 import type { Change } from "../rules/change.ts";
@@ -33,14 +34,14 @@ export interface RollbackFacts {
    * Digest of the value to restore: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say.
    */
   digest?: string | null | undefined;
-  /** Returns true where the log has another change as applied. */
+  /** Returns true if the log shows another change as applied. */
   isApplied(changeId: string): Promise<boolean>;
 }
 
 /** Reads the facts for a rollback; undefined if the log does not have them. */
 export type ReadRollbackFacts = (changeId: string) => Promise<RollbackFacts | undefined>;
 
-/** A target holds neither what a change set nor what was there before it, and the rollback wrote nothing. */
+/** A target holds neither the value of a change nor the value before it, and the rollback wrote nothing. */
 export class TargetDrifted extends Error {
   override readonly name = "TargetDrifted";
   /** The value that the change set, and the current one; `null` for nothing. */
@@ -54,7 +55,7 @@ export class TargetDrifted extends Error {
   }
 }
 
-/** A target holds another value than an apply may replace, and nothing was written. */
+/** A target holds a value that an apply may not replace, and nothing was written. */
 export class TargetMoved extends Error {
   override readonly name = "TargetMoved";
   /** The current value. */
@@ -90,12 +91,12 @@ export interface Location {
   place: string;
 }
 
-/** The current value of a target; `value` is absent where it holds nothing. */
+/** The current value of a target; `value` is absent if the target holds nothing. */
 export interface Reading {
   value?: unknown;
   /** Differs when the value differs. */
   version: string;
-  /** Explains why the value of the entry cannot be set on this. */
+  /** Explains why the proposed value cannot replace the current one. */
   problem?: string | undefined;
 }
 
@@ -121,55 +122,56 @@ export interface ReachScope {
 export type ChangeWithStages = ChangeAtTarget & { stages?: Stages | undefined };
 
 /**
- * Carries approved changes to the host product. An entry of a plan comes as a change of its own, whose id is that of the plan, a
- * point and its number. Every operation is safe to repeat for one `change_id`, stops when
- * `signal` aborts (after 10 s), and throws when it fails; the thrown message is audited, so it holds no secrets. What throws
- * `Unanswered` may still be carried out: the service then asks what the host shows until it is certain.
- * `validate` and `verify` touch nothing. `rollback` of a change that was applied, and that the host shows nothing of, puts back
- * what was there before, or throws.
+ * Carries approved changes to the host product. Each entry of a plan is passed as a change with the id
+ * `<change_id>.<number from 1>`. Every operation is safe to repeat for one `change_id`, stops when `signal` aborts (after 10 s),
+ * and throws if it fails; the thrown message is audited, so it must hold no secrets. After `Unanswered` an operation may still
+ * take effect: the service asks the host again until its state is certain. `validate` and `verify` change nothing. A `rollback`
+ * of an applied change that the host shows nothing of restores the value before the change, or throws.
  */
 export interface ProductAdapter {
   readonly name: string;
   /** Recorded in the log before the first change under it. */
   readonly configuration?: TargetsInForce | undefined;
-  /** Returns where a value is set; without it the place is the adapter's name. Asks nothing. Throws `NoTargetSystem`. */
+  /** Returns where a value is set, without a call to a system; absent: at the adapter's name. Throws `NoTargetSystem`. */
   locate?(entry: ChangeAtTarget): Location;
   /** Lists the names of the systems that changes of such targets may reach; absent: all. */
   reach?(scope: ReachScope): string[];
   /**
-   * Lists the targets of a named system that stand for the same thing (`{rest}`) as the target of an entry. Throws
+   * Lists the targets of another system that correspond to the target of an entry: those with the same `{rest}`. Throws
    * `NoTargetSystem`.
    */
   counterparts?(entry: ChangeAtTarget, system: string): string[];
-  /** Returns what reads the target of an entry; undefined where its system cannot be read. */
+  /** Returns a function that reads the target of an entry; undefined if its system cannot be read. */
   reader?(entry: ChangeWithStages): ((signal: AbortSignal) => Promise<Reading>) | undefined;
-  /** Explains why the system cannot hold the entry, without asking it. */
+  /** Explains why the system cannot hold the value of an entry, without a call to the system. */
   check?(entry: ChangeWithStages): string | undefined;
-  /** Returns true where the system of an entry gives each share of the users another value. */
+  /** Returns true if the system of an entry can give shares of the users different values. */
   holdsSplits?(entry: ChangeAtTarget): boolean;
-  /** Returns true where a proposal reads the target: its system is on this machine, and its value decides what can be set. */
+  /** Returns true if a proposal reads the target: its system is on this machine, and its value decides what can be set. */
   judgesByReading?(entry: ChangeAtTarget): boolean;
-  /** Returns true where changes of a target add to each other: no later one supersedes an earlier. */
+  /** Returns true if changes of a target add up, so that no later change supersedes an earlier one. */
   isCumulative?(entry: ChangeAtTarget): boolean;
   /** The systems of an adapter that has several, each with a capability of its own. */
   readonly systems?: readonly { name: string; match: readonly string[]; adapter: ProductAdapter }[];
-  /** Returns false for a change that is only recorded: nothing of it is set anywhere. Without it every change is carried. */
+  /** Returns false for a change that is only recorded and set on no system; absent: every change is set. */
   carries?(change: ChangeAtTarget): boolean;
   /**
-   * Returns true for a target that other tools ask for (`/api/gate`); without it every target may be asked for. Throws
+   * Returns true for a target whose release other tools may request (`/api/gate`); absent: every target. Throws
    * `NoTargetSystem`.
    */
   isGate?(entry: ChangeAtTarget): boolean;
-  /** Patterns of the targets that others may ask for; absent: every target. */
+  /** Patterns of the targets whose release other tools may request; absent: every target. */
   readonly gates?: readonly string[] | undefined;
-  /** Gates whose deployments a GitHub App asks for. */
+  /** Gates whose deployments a GitHub App requests. */
   readonly githubGates?: readonly GithubGate[] | undefined;
   validate(change: Change & ChangeWithStages, signal: AbortSignal): Promise<Validation>;
-  /** `expected`: the digests of the only values that may be replaced; for another it throws `TargetMoved`. */
+  /** `expected`: the digests of the only values that may be replaced; throws `TargetMoved` if the target holds another. */
   apply(change: Change & ChangeWithStages, signal: AbortSignal, expected?: readonly string[]): Promise<AdapterResult>;
   verify(change: Change, signal: AbortSignal): Promise<HostState>;
-  /** `readFacts`: an adapter that stores what it replaced compares that with the log before it restores it. */
-  /** `overDrift`: restores over a value that another program set, instead of throwing `TargetDrifted`. */
+  /**
+   * `readFacts`: an adapter that stores replaced values compares them with the log before it restores them. `overDrift`: restores
+   * over a value that another program set, instead of throwing `TargetDrifted`.
+   */
   rollback(
     change: Change,
     signal: AbortSignal,
@@ -177,8 +179,8 @@ export interface ProductAdapter {
     overDrift?: boolean,
   ): Promise<AdapterResult>;
   /**
-   * Names what sets several values as one transaction: entries of a plan with the same name are set together. Undefined where each
-   * is set by itself.
+   * Names the transaction in which a system sets several values: entries of a plan with the same name are set together. Undefined
+   * if each value is set by itself.
    */
   setsTogether?(entry: ChangeAtTarget): string | undefined;
   /** As `apply`, of several changes: all of them or none. `expected` by change. */
@@ -195,8 +197,7 @@ export interface ProductAdapter {
     overDrift?: boolean,
   ): Promise<AdapterResult[]>;
   /**
-   * Returns the values of a target over which `rollback` would throw `TargetDrifted`; undefined where there is none. Touches
-   * nothing.
+   * Returns the values for which `rollback` would throw `TargetDrifted`; undefined if it would not. Changes nothing.
    */
   findDrift?(
     change: Change,
@@ -204,18 +205,18 @@ export interface ProductAdapter {
     readFacts?: ReadRollbackFacts,
   ): Promise<TargetDrifted["values"] | undefined>;
   /**
-   * Sets the value of an applied change again, by compare-and-set; what a rollback restores stays as it is. `id` names the
-   * restore. Absent where the system cannot set a value so.
+   * Sets the value of an applied change again, by compare-and-set; the value that a rollback restores stays the same. `id` names
+   * the restore. Absent if the system has no compare-and-set.
    */
   restore?(change: Change, id: string, signal: AbortSignal, readFacts?: ReadRollbackFacts): Promise<RestoreResult>;
-  /** Finds out what became of a restore: its result, `not_done`, or `open` where it may still come. */
+  /** Finds the result of a restore; `not_done` if it set nothing, `open` if it may still take effect. */
   findRestore?(change: Change, id: string, signal: AbortSignal): Promise<RestoreResult | "not_done" | "open">;
   /** Returns true for a change whose value can be set again. */
   canRestore?(change: ChangeAtTarget): boolean;
   /**
-   * Sets the split of a step of an applied change with stages, counted from 0; past the last step, its value for everybody. It
-   * sets nothing where the target does not hold the split that was set last (`TargetDrifted`). What a rollback restores stays as
-   * it is. Absent where no value can be split between users: then `check` rejects stages.
+   * Sets the split of a step (from 0) of an applied change with stages; after the last step, the value for all users. Sets nothing
+   * and throws `TargetDrifted` if the target does not hold the split that was set last. The value that a rollback restores stays
+   * the same. Absent if the system cannot split values between users: then `check` rejects stages.
    */
   setStage?(
     change: Change & ChangeWithStages,
@@ -223,25 +224,25 @@ export interface ProductAdapter {
     signal: AbortSignal,
     readFacts?: ReadRollbackFacts,
   ): Promise<AdapterResult>;
-  /** Finds out whether the split of a step is the one that was set last; `open`: an attempt may still come. */
+  /** Finds out whether the split of a step is the one that was set last; `open`: an attempt may still take effect. */
   findStage?(
     change: Change & ChangeWithStages,
     step: number,
     signal: AbortSignal,
   ): Promise<"done" | "not_done" | "open">;
-  /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Touches nothing. */
+  /** Returns the current value of the change's target; `null`: nothing; undefined: the host does not say. Changes nothing. */
   held?(change: Change, signal: AbortSignal): Promise<{ value: unknown } | null | undefined>;
-  /** Looks whether other machines can be reached, for `findProblem` to report. Throws nothing of theirs. */
+  /** Checks that other machines can be reached, for `findProblem` to report; does not throw if they cannot. */
   ping?(signal: AbortSignal): Promise<void>;
-  /** Explains why the host product cannot be changed now; null where nothing is known. Calls no other machine. */
+  /** Explains why the host product cannot be changed now, without a call to it; null if no reason is known. */
   findProblem?(): Promise<string | null>;
-  /** Removes what the adapter itself keeps of a content that was erased; absent where it keeps none. */
+  /** Removes the adapter's own copies of an erased content; absent if it stores none. */
   forget?(change: Change, signal: AbortSignal): Promise<void>;
 }
 
 export const NO_SPLIT = "its target system splits no values between users";
 
-/** Explains why an adapter cannot roll out a change in steps; one that knows no steps would give everybody the value. */
+/** Explains why an adapter cannot roll out a change in steps; an adapter without steps would give all users the value. */
 export const findRolloutProblem = (
   adapter: ProductAdapter,
   { stages }: Pick<ChangeWithStages, "stages">,

@@ -42,9 +42,16 @@ export async function authorizeOperation(
     );
   if (actor === null) return claimed;
   const { change_id, digest } = change;
-  const decided = { decision: operation, change_id, digest, approver: actor, note, ...(over_drift && { over_drift }) };
-  const signature = await verifyPresentedProof(transaction, decided, { proof, at }, dry_run);
-  const by = resolveActor(actor, signature, claimed);
-  const facts = signatureFacts({ type: operation, name: actor, signature, over_drift }, intent.policy, by);
-  return signature ? { ...by, signed: { manifest_hash, facts } } : by;
+  const statement = {
+    decision: operation,
+    change_id,
+    digest,
+    approver: actor,
+    note,
+    ...(over_drift && { over_drift }),
+  };
+  const signature = await verifyPresentedProof(transaction, statement, { proof, at }, dry_run);
+  const authorized = resolveActor(actor, signature, claimed);
+  const facts = signatureFacts({ type: operation, name: actor, signature, over_drift }, intent.policy, authorized);
+  return signature ? { ...authorized, signed: { manifest_hash, facts } } : authorized;
 }

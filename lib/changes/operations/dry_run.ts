@@ -11,53 +11,55 @@ import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { findCarrier, findMove } from "../locations.ts";
 import { tryReadTargetValue, tryReadHostState, nameSystem } from "./host_state.ts";
 
-/** A dry run that was judged. */
+/** A dry run whose request was accepted. */
 export interface DryRun {
   operation: Operation;
   record: ChangeRecord;
   operands: readonly Change[];
   /** The newest applied change of the target of each operand. */
-  owners: readonly (string | null)[];
-  /** The replaced change, if it was rolled back since: a rollback restores the value before that one. */
-  passes?: string | undefined;
+  changesInForce: readonly (string | null)[];
+  /** The replaced change, if it was rolled back since: a rollback restores the value before the replaced change. */
+  skippedChange?: string | undefined;
 }
 
 /** The outcome of a dry run: nothing was recorded. */
 export interface DryRunResult {
   change: Change;
   entry: null;
-  /** Null without an adapter; its `host` is what the host shows of the change, `null` where it cannot be asked. */
+  /** Null without an adapter; its `host` is the host's state of the change, `null` if the host cannot be asked. */
   adapter: object | null;
   /** The current values of the places of an apply. */
   seen?: readonly ObservedValue[] | undefined;
 }
 
-/** Asks the adapter which effect the operation would have. */
+/** Asks the adapter for the effect that an operation would have. */
 export async function runDry(
   adapter: ProductAdapter | undefined,
-  { operation, record, operands, owners, passes }: DryRun,
+  { operation, record, operands, changesInForce, skippedChange }: DryRun,
 ): Promise<DryRunResult> {
   const { change, applied } = record;
-  const shown: object[] = [];
+  const previews: object[] = [];
   for (const [index, operand] of operands.entries()) {
     const carrier = findCarrier(adapter, operand);
     if (!carrier) continue;
     const moved = findMove(carrier, operand);
     const { tenant_id, target } = operand;
-    const owner = owners[index]!;
-    shown.push({
+    const rollbackFacts = {
+      appliedTarget: findApplied({ applied }, operand),
+      changeInForce: changesInForce[index]!,
+      skippedChange,
+    };
+    previews.push({
       ...(isPlan(change) && { tenant_id, target }),
       name: nameSystem(carrier, operand),
-      ...(operation === "apply"
-        ? await validate(carrier, operand)
-        : previewRollback(carrier, operand, { previous: findApplied({ applied }, operand), owner, passes })),
+      ...(operation === "apply" ? await validate(carrier, operand) : previewRollback(carrier, operand, rollbackFacts)),
       ...(moved ? { host: null, moved } : await readHost(carrier, operand)),
     });
   }
-  const [first] = shown;
+  const [first] = previews;
   if (!isPlan(change) || !adapter || !first) return { change, entry: null, adapter: first ?? null };
   const result = operation === "apply" ? "valid" : "restores";
-  return { change, entry: null, adapter: { name: nameSystem(adapter, change), result, sets: shown } };
+  return { change, entry: null, adapter: { name: nameSystem(adapter, change), result, sets: previews } };
 }
 
 /** Reads the host's state of the change and the value of its target, if the adapter can tell them. */
@@ -78,26 +80,23 @@ async function validate(adapter: ProductAdapter, change: Change) {
   return { result: "valid", preview: validation.preview ?? null };
 }
 
-/** Previews a rollback: it restores the value before the change, unless a later change owns the target. */
+interface RollbackPreviewFacts extends Pick<DryRun, "skippedChange"> {
+  appliedTarget: ReturnType<typeof findApplied>;
+  changeInForce: string | null;
+}
+
+/** Previews a rollback: it restores the value before the change, unless a later change is in force on the target. */
 function previewRollback(
   adapter: ProductAdapter,
   operand: Change,
-  {
-    previous,
-    owner,
-    passes,
-  }: Pick<DryRun, "passes"> & { previous: ReturnType<typeof findApplied>; owner: string | null },
+  { appliedTarget, changeInForce, skippedChange }: RollbackPreviewFacts,
 ) {
-  const owns = owner === toChangeId(operand.change_id) || (adapter.isCumulative?.(operand) ?? false);
-  const { previous_digest } = previous ?? {};
-  return {
-    result: owns ? "restores" : "superseded",
-    preview: {
-      target_owner: owner,
-      ...(owns && passes !== undefined ? { passes } : {}),
-      ...(owns && passes === undefined && previous_digest !== undefined ? { previous_digest } : {}),
-    },
-  };
+  const target_owner = changeInForce;
+  const isInForce = changeInForce === toChangeId(operand.change_id) || (adapter.isCumulative?.(operand) ?? false);
+  if (!isInForce) return { result: "superseded", preview: { target_owner } };
+  if (skippedChange !== undefined) return { result: "restores", preview: { target_owner, passes: skippedChange } };
+  const { previous_digest } = appliedTarget ?? {};
+  return { result: "restores", preview: { target_owner, ...(previous_digest !== undefined && { previous_digest }) } };
 }
 
 /** Creates the error of an adapter that rejects a change: 400 `adapter_rejected`. */

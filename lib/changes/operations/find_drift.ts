@@ -22,7 +22,7 @@ export async function findDrift(
   const text = canonicalJson(current.value);
   if (text === canonicalJson(operand.value)) return undefined;
   const facts = await readFacts?.(operand.change_id);
-  // A later change owns the target, or the value before the change is back.
+  // A later change is in force on the target, or the target holds the value before the change again.
   if (facts?.superseded !== false || facts.digest === fastestSha256()(text)) return undefined;
   return { expected: operand.value, held: current.value };
 }

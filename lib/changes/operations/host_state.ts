@@ -69,28 +69,29 @@ export const readHostState = async (adapter: ProductAdapter, change: Change): Pr
   (await tryReadHostState(adapter, change)) ?? "unknown";
 
 /** Groups the operands that a target system sets as one transaction; other operands form groups of one. */
-export function groupOperands<E extends { operand: Change }>(adapter: ProductAdapter, ends: readonly E[]): E[][] {
-  const groups = new Map<unknown, E[]>();
-  for (const end of ends) {
-    const together = ends.length > 1 ? adapter.setsTogether?.(end.operand) : undefined;
-    const key = together ?? end;
-    groups.set(key, [...(groups.get(key) ?? []), end]);
+export function groupOperands<Item extends { operand: Change }>(
+  adapter: ProductAdapter,
+  items: readonly Item[],
+): Item[][] {
+  const groups = new Map<unknown, Item[]>();
+  for (const item of items) {
+    const groupName = items.length > 1 ? adapter.setsTogether?.(item.operand) : undefined;
+    const key = groupName ?? item;
+    groups.set(key, [...(groups.get(key) ?? []), item]);
   }
   return [...groups.values()];
 }
 
-/** Rolls back one group of operands, one by one if that fails for all together. Returns the host's states afterwards. */
+/** Rolls back a group of operands, one by one if that fails for all together. Returns the host's states afterwards. */
 export async function undoOnHost(adapter: ProductAdapter, operands: readonly Change[]): Promise<HostState[]> {
-  const undo = (one: Change): Promise<unknown> =>
-    runWithTimeLimit((signal) => adapter.rollback(one, signal)).catch(() => undefined);
-  const [first] = operands as [Change];
-  if (operands.length === 1) await undo(first);
+  const tryRollBack = (operand: Change): Promise<unknown> =>
+    runWithTimeLimit((signal) => adapter.rollback(operand, signal)).catch(() => undefined);
+  const reversed = [...operands].reverse();
+  if (operands.length === 1) await tryRollBack(operands[0]!);
   else
-    await runWithTimeLimit((signal) => adapter.rollbackAll!([...operands].reverse(), signal)).catch(
-      async (error: unknown) => {
-        if (!(error instanceof Unanswered)) for (const one of [...operands].reverse()) await undo(one);
-      },
-    );
-  for (const one of operands) expireReadings(adapter, one);
-  return Promise.all(operands.map((one) => readHostState(adapter, one)));
+    await runWithTimeLimit((signal) => adapter.rollbackAll!(reversed, signal)).catch(async (error: unknown) => {
+      if (!(error instanceof Unanswered)) for (const operand of reversed) await tryRollBack(operand);
+    });
+  for (const operand of operands) expireReadings(adapter, operand);
+  return Promise.all(operands.map((operand) => readHostState(adapter, operand)));
 }

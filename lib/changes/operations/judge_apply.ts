@@ -65,8 +65,8 @@ export async function judgeApply(
   request.step_base = await requireAllowedValues(transaction, record, readings);
   if (!isDry) {
     const recorded = await readRecordedBases(transaction.ledger, record);
-    const limited = await requireInsideMandate(transaction, proven, { readings, recorded });
-    if (limited) request.step_base = [...(request.step_base ?? []), ...limited];
+    const mandateBases = await requireInsideMandate(transaction, proven, { readings, recorded });
+    if (mandateBases) request.step_base = [...(request.step_base ?? []), ...mandateBases];
   }
   // A dry run changes nothing, so windows, freezes and moved values do not matter to it.
   if (isDry) return undefined;
@@ -131,7 +131,7 @@ async function rejectMovedLocations({ ledger, product }: Transaction, change: Ch
   throw new AppError("target_moved", `${describeMove(moved)}; revoke ${change_id}, and propose it again`, details);
 }
 
-/** Rejects an apply over a value that no approver saw, or notes it for the entry, as `on_moved` of the intent says. */
+/** Rejects an apply over a value that no approver saw, or adds the value to the request, as `on_moved` of the intent says. */
 function rejectMovedValues(
   { product }: Transaction,
   change: Change,
@@ -145,13 +145,11 @@ function rejectMovedValues(
       `the target of ${change_id} cannot be read now, so nobody can say whether it holds what the consent saw; try again later`,
       { change_id, stage: "validate" },
     );
-  const found = observed && findMovedValues(change, product.intent, observed);
-  if (!found) return;
-  if (!found.blocks) {
-    request.value_moved = found.moved;
-    return;
-  }
-  throw createMovedValueError(change, product.intent, { seen: observed!, moved: found.moved });
+  const movedValues = observed && findMovedValues(change, product.intent, observed);
+  if (!movedValues) return;
+  const { moved, blocks } = movedValues;
+  if (blocks) throw createMovedValueError(change, product.intent, { seen: observed!, moved });
+  request.value_moved = moved;
 }
 
 /** Creates the error of an apply over a value that no approver saw: 409 `target_moved`. */
@@ -159,17 +157,18 @@ export const createMovedValueError = (
   change: Change,
   intent: Intent,
   { seen: observed, moved }: Pick<MovedValues, "moved"> & { seen: readonly ObservedValue[] },
-  more: object = {},
+  furtherDetails: object = {},
 ): AppError =>
   new AppError("target_moved", `${describeMovedValues({ moved })}; revoke ${change.change_id}, and propose it again`, {
     change_id: change.change_id,
     seen: observed,
     allowed: listActionsWithoutApply(change, intent),
-    ...more,
+    ...furtherDetails,
   });
 
 /**
- * Rejects an apply that a moved owner, a rollout, a window or a freeze blocks; notes for its entry which of them it may ignore.
+ * Rejects an apply that another change in force, a rollout, a window or a freeze blocks; adds to the request what did not block
+ * it.
  */
 async function rejectBlockedApply(
   transaction: Transaction,
@@ -179,18 +178,21 @@ async function rejectBlockedApply(
 ): Promise<void> {
   const { product, now } = transaction;
   const { policy } = product.intent;
-  const owners = { before: target_owner, now: await transaction.ledger.targetOwner(change) };
+  const inForce = { before: target_owner, now: await transaction.ledger.targetOwner(change) };
   const { change_id } = change;
-  requireUnmovedTarget(owners, policy, () => ({ change_id, allowed: listActionsWithoutApply(change, product.intent) }));
-  if (describeMovedTarget(owners) !== undefined) request.target_moved = owners;
+  requireUnmovedTarget(inForce, policy, () => ({
+    change_id,
+    allowed: listActionsWithoutApply(change, product.intent),
+  }));
+  if (describeMovedTarget(inForce) !== undefined) request.target_moved = inForce;
   await rejectDuringRollout(transaction, change, { operation: "apply", operands: listOperands(change) });
   if (isEmergencyApproved(change, product.intent)) request.emergency = true;
   else requireNoHold(listHolds(policy, await findLastFreeze(transaction), now, change));
 }
 
 /**
- * Rejects an apply after too many failures (409 `too_many_attempts`). Every failed apply is recorded, and each later one reads all
- * these entries, so that a program which retries forever would fill the log. A rollback is never rejected for this reason.
+ * Rejects an apply after too many failures (409 `too_many_attempts`): a program that retries forever would fill the log, and each
+ * apply reads all entries of the change. A rollback is never rejected for this reason.
  */
 async function rejectRepeatedFailures({ ledger, product }: Transaction, record: ChangeRecord): Promise<void> {
   const { change, audit } = record;

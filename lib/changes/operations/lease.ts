@@ -30,8 +30,8 @@ export const listLeaseKeys = (change: Change): string[] => listOperands(change).
 
 /** Reads the leases on a change, in the order of its operands. */
 export async function readLeases(reads: Pick<Reads, "get">, change: Change): Promise<Lease[]> {
-  const found = await Promise.all(listLeaseKeys(change).map((key) => reads.get("leases", key)));
-  return found.flatMap((one) => one?.value ?? []);
+  const records = await Promise.all(listLeaseKeys(change).map((key) => reads.get("leases", key)));
+  return records.flatMap((record) => record?.value ?? []);
 }
 
 /** Reads the first lease on a change, if there is one. */
@@ -62,8 +62,8 @@ export async function listOtherLeases(reads: Pick<Reads, "list">, operands: read
   const pages = await Promise.all(
     operands.map((operand) => reads.list("leases", { prefix: formatTargetKey(operand), limit: MAX_LEASES_PER_TARGET })),
   );
-  const own = new Set(operands.map(({ change_id }) => toChangeId(change_id)));
-  return pages.flat().flatMap(({ value }) => (own.has(value.change_id) ? [] : [value]));
+  const ownIds = new Set(operands.map(({ change_id }) => toChangeId(change_id)));
+  return pages.flat().flatMap(({ value }) => (ownIds.has(value.change_id) ? [] : [value]));
 }
 
 /**
@@ -98,7 +98,7 @@ export const isUnattended = ({ state, ends }: Lease, now: number): boolean => st
 export const isAbandoned = (lease: Lease, owner: string, now: number): boolean =>
   lease.owner === owner || isUnattended(lease, now);
 
-/** Ends a lease with the result of its operation. Errors: 409 when another process has taken it over. */
+/** Ends a lease with the result of its operation. Errors: 409 if another process has taken the lease over. */
 export async function endLease(transaction: Transaction, lease: Lease): Promise<void> {
   await requireLease(transaction, lease);
   transaction.tx.delete("leases", lease.place);
@@ -137,7 +137,7 @@ export async function renewLease(
   return renewed;
 }
 
-/** More than the number of leases that exist at a time. */
+/** More leases than can exist at a time. */
 const MAX_SHORTENED_LEASES = 40;
 
 /** Shortens leases that were taken while the clock was ahead: they end as if taken now. */
@@ -168,9 +168,9 @@ export function createLeaseError({ change_id, operation, state }: Lease, strande
   if (state === "running") return createInProgressError(change_id);
   const problem = `the host product has not said how the last operation left ${change_id}`;
   const advice =
-    operation === "apply" ? `revoke ${change_id}` : `roll ${change_id} back with over_drift at the place of today`;
+    operation === "apply" ? `revoke ${change_id}` : `roll ${change_id} back with over_drift at its current location`;
   const message = stranded
-    ? `${problem}, and it cannot be asked: ${stranded}; set the configuration as it was, or ${advice}`
+    ? `${problem}, and it cannot be asked: ${stranded}; set the configuration back, or ${advice}`
     : `${problem}; it is asked again in each cycle`;
   return new AppError("operation_in_progress", message, { change_id });
 }
@@ -193,8 +193,9 @@ export const createInProgressError = (changeId: string): AppError =>
  * operation runs under the lease, and if the location is unchanged.
  */
 export function explainStranded(adapter: ProductAdapter | undefined, change: Change, lease: Lease): string | undefined {
-  const isElsewhere = "over_drift" in lease && lease.over_drift;
-  const moved = lease.state === "running" || isElsewhere ? undefined : findMove(adapter, findOperand(change, lease));
+  const isOverDrift = "over_drift" in lease && lease.over_drift;
+  if (lease.state === "running" || isOverDrift) return undefined;
+  const moved = findMove(adapter, findOperand(change, lease));
   return moved && describeMove(moved);
 }
 

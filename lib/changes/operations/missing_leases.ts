@@ -20,8 +20,8 @@ interface FailedTarget {
 }
 
 /**
- * Writes a lease on each target of a plan's apply that has none and that the log does not show as rolled back since. `leases`: the
- * remaining leases of the apply. Returns the written ones.
+ * Writes a lease on each target of a plan's apply that has no lease and that the log does not show as rolled back since. `leases`:
+ * the remaining leases of the apply. Returns the leases that it wrote.
  */
 export async function writeMissingLeases(
   deps: ChangesDeps,
@@ -30,20 +30,21 @@ export async function writeMissingLeases(
   const [first] = leases as [OperationLease];
   const change = (await readRecord(deps.store, first.change_id))?.change;
   if (first.operation !== "apply" || !change || !isPlan(change)) return [];
-  const lost = listOperands(change)
+  const withoutLease = listOperands(change)
     .filter((operand) => findCarrier(deps.product?.adapter, operand))
     .filter((operand) => leases.every(({ place: key }) => key !== formatLeaseKey(operand)));
-  if (lost.length === 0) return [];
+  if (withoutLease.length === 0) return [];
   return recordHostEffect<OperationLease[]>(deps, async ({ tx, ledger }) => {
     const record = await readRecord(tx, first.change_id);
-    const ends = (await ledger.entries(first.change_id, record))
+    const failures = (await ledger.entries(first.change_id, record))
       .filter(({ id, event_type }) => id >= first.number && event_type === "change_apply_failed")
       .flatMap((entry) => (parseEvent(entry).detail.sets ?? []) as readonly FailedTarget[]);
     const written: OperationLease[] = [];
-    for (const operand of lost) {
-      const end = ends.findLast((one) => isSameTarget(one, operand));
+    for (const operand of withoutLease) {
+      const failure = failures.findLast((target) => isSameTarget(target, operand));
+      const isRolledBack = failure && isGone(failure.host) && !failure.unanswered;
       const key = formatLeaseKey(operand);
-      if ((end && isGone(end.host) && !end.unanswered) || (await tx.get("leases", key))) continue;
+      if (isRolledBack || (await tx.get("leases", key))) continue;
       const lease: OperationLease = { ...first, place: key, back: first.back ?? "interrupted" };
       tx.put("leases", key, lease);
       written.push(lease);

@@ -29,7 +29,7 @@ const MAX_DROPPED_EPISODES = 10;
 export type NamedResult = AdapterResult & { name: string };
 
 /** Returns a result without the replaced value, of which only the digest is recorded. */
-export const omitPrevious = ({ previous: _, ...shown }: NamedResult): Omit<NamedResult, "previous"> => shown;
+export const omitPrevious = ({ previous: _, ...result }: NamedResult): Omit<NamedResult, "previous"> => result;
 
 /** An operand on which an operation is done; `adapter` is null for an operand that no target system carries. */
 export interface DoneOperand {
@@ -38,31 +38,31 @@ export interface DoneOperand {
 }
 
 /**
- * Records that an operation is done: the status of the change and the owners of its targets. `found`: the host reported the result
- * after an interruption, or `late`, after a recorded failure.
+ * Records that an operation is done: the status of the change and the changes in force on its targets. `resolution`: the host
+ * reported the result after an interruption, or `late`, after a recorded failure.
  */
 export async function recordSuccess(
   transaction: Transaction,
   before: ChangeRecord,
   request: OperationRequest,
   done: readonly DoneOperand[],
-  found: { resolved_after_interruption?: true; late?: true } = {},
+  resolution: { resolved_after_interruption?: true; late?: true } = {},
 ): Promise<RecordedSuccess> {
   const { operation } = request;
   const { rollout } = before;
-  const facts = await Promise.all(done.map((one) => readTargetFacts(transaction, before, operation, one)));
+  const facts = await Promise.all(done.map((operand) => readTargetFacts(transaction, before, operation, operand)));
   const sets = isPlan(before.change)
     ? done.map(({ operand }, index) => toPlanTarget(operand, facts[index]!))
     : undefined;
-  const { target_spelling, adapter, target_held, ...owners } = sets ? {} : facts[0]!;
+  const { target_spelling, adapter, target_held, ...otherFacts } = sets ? {} : facts[0]!;
   const circumstance = {
     ...(operation === "apply" && rollout && { stage: { step: 0, share: rollout.shares[0] } }),
     ...(target_spelling !== undefined && { target_spelling }),
     ...(sets ? { sets } : { adapter }),
     ...listReasonFacts(transaction, request),
-    ...found,
+    ...resolution,
     ...(operation === "apply" && { ...(!sets && { target_held }), kpis: await readRecordedKpis(transaction) }),
-    ...owners,
+    ...otherFacts,
     ...(operation === "rollback" && target_held !== undefined && { target_held }),
   };
   const replaced = done.map(({ operand }, index) => ({ operand, target_held: facts[index]!.target_held ?? null }));
@@ -79,7 +79,7 @@ export async function recordSuccess(
   return { ...result, replaced };
 }
 
-/** The change that owned a target before an apply. */
+/** The change that was in force on a target before an apply. */
 interface Replaced {
   operand: Change;
   target_held: string | null;
@@ -116,7 +116,7 @@ async function readTargetFacts(
 
 const toPlanTarget = ({ tenant_id, target }: Change, facts: TargetFacts) => ({ tenant_id, target, ...facts });
 
-/** Formats the key of an owner. Keys of a target are in the order of applies, so the last one owns it. */
+/** Formats the key of an applied change on a target. Keys are in the order of applies, so the last one is in force. */
 const ownerKey = (target: TargetKey, { entry }: ApplyRecord): string => formatTargetKey(target) + entryKey(entry);
 
 async function storeOwnership(
@@ -124,11 +124,11 @@ async function storeOwnership(
   { change, applied }: ChangeRecord,
   replaced: readonly Replaced[],
 ): Promise<void> {
-  let left = MAX_DROPPED_EPISODES;
+  let remaining = MAX_DROPPED_EPISODES;
   for (const { operand, target_held } of replaced) {
     tx.put("owners", ownerKey(operand, applied!), change.change_id, "presumed new");
     if (operand.value !== undefined) tx.put("set_targets", formatTargetKey(operand), applied!.entry);
-    if (target_held !== null) left -= await dropEpisodes(tx, target_held, [operand], left);
+    if (target_held !== null) remaining -= await dropEpisodes(tx, target_held, [operand], remaining);
   }
 }
 
@@ -142,7 +142,7 @@ async function removeOwnership(
   await dropEpisodes(tx, change.change_id, targets);
 }
 
-/** Deletes up to `limit` drift episodes of targets that a change no longer owns, and returns their number. */
+/** Deletes up to `limit` drift episodes of targets on which a change is no longer in force, and returns their number. */
 async function dropEpisodes(
   tx: Tx,
   changeId: string,
@@ -159,7 +159,7 @@ async function dropEpisodes(
 export interface RestoredOperand {
   operand: Change;
   adapter: RestoreResult & { name: string };
-  /** State of the host after it, where that is not `applied`. */
+  /** State of the host after the restore, if that is not `applied`. */
   host?: HostState | undefined;
 }
 
@@ -170,12 +170,12 @@ interface RestoreFacts {
   late?: true;
 }
 
-/** Records that values of a change were set again: the entry says what each replaced, by its digest. */
+/** Records that values of a change were set again; the entry has the digests of the values that they replaced. */
 export async function recordRestore(
-  { tx, execute: enact, product }: Transaction,
+  { tx, execute, product }: Transaction,
   before: ChangeRecord,
   request: RestoreRequest,
-  { operands, ...found }: RestoreFacts,
+  { operands, ...resolution }: RestoreFacts,
 ): Promise<CommandResult> {
   const { note, signed } = request;
   // The entry names the current intent, so a signature under an earlier one must not appear in it.
@@ -191,17 +191,18 @@ export async function recordRestore(
     ...(isPlan(before.change) ? { sets } : facts[0]),
     ...(hasRecordedName({ actor, authenticated }) && { by: actor }),
     ...(note && { note }),
-    ...found,
+    ...resolution,
     ...(isCurrent && signed?.facts),
   };
-  const result = enact(before, { type: "restore", circumstance }, { actor, authenticated, idp });
+  const result = execute(before, { type: "restore", circumstance }, { actor, authenticated, idp });
   const restored = operands.filter(({ host }) => host === undefined).map(({ operand }) => operand);
   await dropEpisodes(tx, before.change.change_id, restored);
   return result;
 }
 
 /** Returns true if the proxy names the actor, or the actor is the service itself. */
-const hasRecordedName = (by: Actor): boolean => by.actor !== null && (isNamedByProxy(by) || by.authenticated === null);
+const hasRecordedName = (actor: Actor): boolean =>
+  actor.actor !== null && (isNamedByProxy(actor) || actor.authenticated === null);
 
 /** An operand after a failed operation: the host's state, and the result if the operation is done on it. */
 export interface OperandState {
@@ -213,30 +214,30 @@ export interface OperandState {
 
 /**
  * Records that an operation failed: one entry with the stage, the error and the host's state. The status of the change remains. A
- * failure that the service's own retries repeat is recorded once a day. `left`: the state of each target of a plan; targets that a
- * failed rollback has restored no longer belong to the change.
+ * failure that the service's own retries repeat is recorded once a day. `states`: the state of each target of a plan; the change
+ * is no longer in force on targets that a failed rollback has restored.
  */
 export async function recordFailure(
   transaction: Transaction,
   before: ChangeRecord,
   request: OperationRequest,
   failure: HostFailure,
-  left: readonly OperandState[] = [],
+  states: readonly OperandState[] = [],
 ): Promise<CommandResult> {
   const { operation } = request;
-  const same = isPlan(before.change) ? undefined : await findSameFailure(transaction, before, request, failure);
-  if (same) return { record: before, change: json(before.change), entry: same };
+  const earlierEntry = isPlan(before.change) ? undefined : await findSameFailure(transaction, before, request, failure);
+  if (earlierEntry) return { record: before, change: json(before.change), entry: earlierEntry };
   const operandStates = isPlan(before.change)
-    ? [...left, ...listRecordedOnly(transaction, before, operation, failure, left)]
+    ? [...states, ...listRecordedOnly(transaction, before, operation, failure, states)]
     : [];
   const sets: object[] = [];
-  for (const { operand, host, adapter, failure: own } of operandStates) {
+  for (const { operand, host, adapter, failure: operandFailure } of operandStates) {
     const { tenant_id, target } = operand;
-    const { stage, error, unanswered, drifted } = own ?? {};
-    const isBack = operation === "rollback" && adapter !== undefined;
-    const facts = isBack && (await readTargetFacts(transaction, before, operation, { operand, adapter }));
+    const { stage, error, unanswered, drifted } = operandFailure ?? {};
+    const isRolledBack = operation === "rollback" && adapter !== undefined;
+    const facts = isRolledBack && (await readTargetFacts(transaction, before, operation, { operand, adapter }));
     const failureFacts = {
-      ...(own && { stage, error }),
+      ...(operandFailure && { stage, error }),
       ...(unanswered && { unanswered }),
       ...(drifted && { drifted }),
     };
@@ -256,21 +257,21 @@ export async function recordFailure(
 }
 
 /**
- * Lists the operands that no target system carries, such as a release: a failed rollback ends them too, unless drift blocked it
- * all.
+ * Lists the operands that no target system carries, such as a release: a failed rollback also rolls them back, unless drift
+ * blocked the rollback of every operand.
  */
 function listRecordedOnly(
   { product: { adapter } }: Transaction,
   before: ChangeRecord,
   operation: Operation,
   { drifted }: HostFailure,
-  left: readonly OperandState[],
+  states: readonly OperandState[],
 ): OperandState[] {
-  const isBlockedByDrift = drifted && left.every((one) => one.adapter === undefined);
+  const isBlockedByDrift = drifted && states.every((state) => state.adapter === undefined);
   if (operation !== "rollback" || !adapter || isBlockedByDrift) return [];
   return listAppliedOperands(before)
     .filter((operand) => !findCarrier(adapter, operand))
-    .filter(({ change_id }) => left.every(({ operand }) => operand.change_id !== change_id))
+    .filter(({ change_id }) => states.every(({ operand }) => operand.change_id !== change_id))
     .map((operand) => ({ operand, host: "rolled_back", adapter: null }));
 }
 

@@ -49,12 +49,14 @@ export async function resolveLeases(deps: ChangesDeps, changeId: string): Promis
   if (!change) return undefined;
   const operands = listOperands(change);
   const [leases, others] = await Promise.all([readLeases(deps.store, change), listOtherLeases(deps.store, operands)]);
-  const ended = new Map(
+  const unattended = new Map(
     others.flatMap((lease) => (isUnattended(lease, deps.clock.now()) ? [[lease.change_id, lease]] : [])),
   );
-  const [own] = leases;
-  const [outcome] = await Promise.all([own, ...ended.values()].map((lease) => lease && resolveAbandoned(deps, lease)));
-  return own && outcome && { leases, outcome };
+  const [ownLease] = leases;
+  const [outcome] = await Promise.all(
+    [ownLease, ...unattended.values()].map((lease) => lease && resolveAbandoned(deps, lease)),
+  );
+  return ownLease && outcome && { leases, outcome };
 }
 
 /** Resolves the leases on a change if no operation runs under them any more. */
@@ -76,8 +78,8 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
         else if (current.operation === "stage") outcomes.push(await resolveAdvance(deps, current));
         else operations.push(current);
       if (operations.length > 0) {
-        const lost = await writeMissingLeases(deps, operations);
-        outcomes.push(await resolveOperation(deps, [...operations, ...lost]));
+        const missing = await writeMissingLeases(deps, operations);
+        outcomes.push(await resolveOperation(deps, [...operations, ...missing]));
       }
     } catch (error) {
       // A change that does not match its lease must not stop the others or the service.
@@ -98,5 +100,5 @@ async function readAbandoned(deps: ChangesDeps, lease: Lease, all: boolean): Pro
   const current = await readCurrentLease(deps.store, lease);
   const others = change ? (await readLeases(deps.store, change)).filter(({ place }) => place !== lease.place) : [];
   const leases = current ? [current, ...others] : others;
-  return leases.filter((one) => all || isAbandoned(one, deps.owner, deps.clock.now()));
+  return leases.filter((abandoned) => all || isAbandoned(abandoned, deps.owner, deps.clock.now()));
 }

@@ -53,7 +53,7 @@ interface LeaseCheck {
   isMoved?: true;
 }
 
-/** The state of an operand and its lease; `isOpen`: the host has yet to tell the state, or to roll the operand back. */
+/** The state of an operand and its lease; `isOpen`: the host has not reported the state, or not rolled the operand back yet. */
 interface ResolvedOperand extends OperandState {
   lease: OperationLease;
   isOpen: boolean;
@@ -63,9 +63,9 @@ interface ResolvedOperand extends OperandState {
 }
 
 /**
- * Asks the host about the abandoned leases of an operation, and completes the change or records the failure. The lease on an
- * operand whose state the host does not tell remains. If the apply of a plan failed or was interrupted, the targets that it set
- * are rolled back.
+ * Asks the host about the abandoned leases of an operation, and completes the change or records the failure. A lease remains while
+ * the host does not report the state of its operand. If the apply of a plan failed or was interrupted, the targets that it set are
+ * rolled back.
  */
 export async function resolveOperation(
   deps: ChangesDeps,
@@ -84,10 +84,10 @@ export async function resolveOperation(
     host !== undefined && isDone(lease.operation, host, lease.mayBeGone);
   const isSet = checks.every(isDoneAt) && (!isPlan(change) || isAllRunning(adapter, change, leases));
   if (first.operation === "apply" && isSet) return completeOrRollBack(deps, checks);
-  const [done, left] = [checks.filter(isDoneAt), checks.filter((one) => !isDoneAt(one))];
+  const done = checks.filter(isDoneAt);
+  const notDone = checks.filter((check) => !isDoneAt(check));
   const resolved: ResolvedOperand[] = [];
-  for (const one of left) {
-    const { host = "unknown", lease, operand } = one;
+  for (const { host = "unknown", lease, operand } of notDone) {
     // A host that did not answer in time may still carry out the operation.
     const isOpen = host === "unknown" || mayTakeEffect(lease, deps.clock.now());
     const restore = isOpen ? undefined : await findTakenRestore(deps, operand, lease);
@@ -107,7 +107,7 @@ export async function resolveOperation(
   return silent.every(({ isMoved }) => isMoved) ? "stranded" : "silent";
 }
 
-/** Reads the host's state of the operand of a lease, unless its location has moved: another location tells nothing about it. */
+/** Reads the host's state of the operand of a lease, unless the configuration has moved its location. */
 async function checkLease(
   deps: ChangesDeps,
   adapter: ProductAdapter,
@@ -116,12 +116,8 @@ async function checkLease(
 ): Promise<LeaseCheck> {
   const operand = findOperand(change, lease);
   const moved = lease.over_drift ? undefined : findMove(adapter, operand);
-  if (!moved)
-    return {
-      lease,
-      operand,
-      host: await (lease.operation === "apply" ? tryReadStateInForce : tryReadHostState)(adapter, operand),
-    };
+  const readState = lease.operation === "apply" ? tryReadStateInForce : tryReadHostState;
+  if (!moved) return { lease, operand, host: await readState(adapter, operand) };
   deps.log.warn("an interrupted operation cannot be resolved", {
     change_id: change.change_id,
     system: nameSystem(adapter, operand),
@@ -144,9 +140,9 @@ async function rollBackDone(
   if (done.length === 0) return [];
   // The renewed leases keep other processes from working on these targets meanwhile.
   const renewed = await recordHostEffect<OperationLease[]>(deps, async (transaction) => {
-    const own: OperationLease[] = [];
-    for (const { lease } of done) own.push(await renewLease(transaction, lease, deps.owner));
-    return own;
+    const leases: OperationLease[] = [];
+    for (const { lease } of done) leases.push(await renewLease(transaction, lease, deps.owner));
+    return leases;
   });
   const operands = done.map(({ operand }, index) => ({ operand, index }));
   const resolved: ResolvedOperand[] = [];
@@ -155,8 +151,8 @@ async function rollBackDone(
       adapter,
       group.map(({ operand }) => operand),
     );
-    for (const [at, { operand, index }] of group.entries()) {
-      const host = hosts[at]!;
+    for (const [position, { operand, index }] of group.entries()) {
+      const host = hosts[position]!;
       // The earlier state of the lease says if its failure is recorded already.
       const lease = { ...renewed[index]!, state: done[index]!.lease.state };
       resolved.push({ lease, operand, host, isOpen: !isGone(host), isRenewed: true, restore: "not_done" });
@@ -165,7 +161,7 @@ async function rollBackDone(
   return resolved;
 }
 
-/** Records the states of operands and ends or keeps their leases: one entry, if there is anything new to record. */
+/** Records new states of operands in one entry, and ends or keeps their leases. */
 async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOperand[]): Promise<void> {
   const [{ lease: request }] = resolved as readonly [ResolvedOperand];
   // A silent host is asked in each cycle, but recorded only once.
@@ -178,17 +174,14 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOper
       else if (lease.state === "running") await storeUnresolved(transaction, lease);
       else await storeUnresolved(transaction, lease, lease.state);
     if (isRecorded) return;
-    const found = hasRecordedFailure(request)
-      ? { late: true as const }
-      : { resolved_after_interruption: true as const };
     const isRolledBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
     const others = listAppliedOperands(before).filter((operand) =>
-      resolved.every((one) => one.operand.change_id !== operand.change_id),
+      resolved.every((state) => state.operand.change_id !== operand.change_id),
     );
     const isCarried = (operand: Change): boolean => findCarrier(transaction.product.adapter, operand) !== undefined;
     if (isRolledBack && !others.some(isCarried)) {
       const done = [...resolved, ...others.map((operand) => ({ operand, adapter: null }))];
-      await recordSuccess(transaction, before, request, done as DoneOperand[], found);
+      await recordSuccess(transaction, before, request, done as DoneOperand[], describeResolution(request));
       return;
     }
     const error = isPlan(before.change) ? PLAN_FAILURES[request.operation] : undefined;
@@ -208,8 +201,8 @@ const recordFailures = (
     let before = await transaction.change(request.change_id, "resolving");
     for (const { lease } of failed)
       before = await endOrKeepLease(transaction, lease, before, { failed: true, restore: "not_done" });
-    const left = failed.flatMap(({ operand }) => (operand ? [{ operand, host }] : []));
-    await recordFailure(transaction, before, request, createFailure(request, host), left);
+    const states = failed.flatMap(({ operand }) => (operand ? [{ operand, host }] : []));
+    await recordFailure(transaction, before, request, createFailure(request, host), states);
   });
 
 const createFailure = (lease: OperationLease, host: HostFailure["host"], error?: string): HostFailure => ({
@@ -224,11 +217,11 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   const adapter = deps.product!.adapter!;
   const leases = checks.map(({ lease }) => lease);
   const [request] = leases as [OperationLease];
-  type RollbackOrder = { leases: readonly OperationLease[] };
-  const unconsented = await recordHostEffect<RollbackOrder | "in doubt" | undefined>(deps, async (transaction) => {
+  type LeasesToRollBack = readonly OperationLease[];
+  const unconsented = await recordHostEffect<LeasesToRollBack | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(request.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
-    // The apply is in the log already, so this lease was written by somebody else; nothing is rolled back because of it.
+    // The apply is in the log already, so the leases are not of this service; nothing is rolled back because of them.
     if (recorded?.change.status === "applied") {
       for (const lease of leases) await endLease(transaction, lease);
       return undefined;
@@ -239,11 +232,11 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
     if (!validConsent) {
       const renewed: OperationLease[] = [];
       for (const lease of leases) renewed.push(await renewLease(transaction, lease, deps.owner));
-      return { leases: renewed };
+      return renewed;
     }
     for (const lease of leases) await endLease(transaction, lease);
-    const others = listOperands(before.change).filter((one) =>
-      checks.every(({ operand }) => operand.change_id !== one.change_id),
+    const others = listOperands(before.change).filter(({ change_id }) =>
+      checks.every(({ operand }) => operand.change_id !== change_id),
     );
     const done = [
       ...checks.map(({ operand, host }) => ({
@@ -252,30 +245,40 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
       })),
       ...others.map((operand) => ({ operand, adapter: null })),
     ];
-    const found = hasRecordedFailure(request)
-      ? { late: true as const }
-      : { resolved_after_interruption: true as const };
-    await recordSuccess(transaction, before, { ...request, ...validConsent }, done, found);
+    await recordSuccess(transaction, before, { ...request, ...validConsent }, done, describeResolution(request));
     return undefined;
   });
   if (!unconsented) return "resolved";
-  if (unconsented === "in doubt") {
-    const resolved = checks.map(({ lease, operand }) => ({ lease, operand, host: "unknown" as const }));
-    await recordResolved(
-      deps,
-      resolved.map((one) => ({ ...one, isOpen: true, restore: undefined })),
-    );
-    return "unknown";
-  }
-  const left: OperandState[] = [];
+  if (unconsented !== "in doubt") return rollBackUnconsented(deps, adapter, checks, unconsented);
+  const inDoubt = { host: "unknown", isOpen: true, restore: undefined } as const;
+  await recordResolved(
+    deps,
+    checks.map(({ lease, operand }) => ({ lease, operand, ...inDoubt })),
+  );
+  return "unknown";
+}
+
+/** Says after what the host reported the result of an operation, for its entry. */
+const describeResolution = (lease: OperationLease): { late: true } | { resolved_after_interruption: true } =>
+  hasRecordedFailure(lease) ? { late: true } : { resolved_after_interruption: true };
+
+/** Rolls back an apply whose consent is no longer valid, under its renewed leases, and records the failure. */
+async function rollBackUnconsented(
+  deps: ChangesDeps,
+  adapter: ProductAdapter,
+  checks: readonly LeaseCheck[],
+  renewedLeases: readonly OperationLease[],
+): Promise<ResolutionOutcome> {
+  const request = checks[0]!.lease;
+  const states: OperandState[] = [];
   for (const group of groupOperands(adapter, checks).reverse()) {
     const hosts = await undoOnHost(
       adapter,
       group.map(({ operand }) => operand),
     );
-    left.push(...group.map(({ operand }, index) => ({ operand, host: hosts[index]! })));
+    states.push(...group.map(({ operand }, index) => ({ operand, host: hosts[index]! })));
   }
-  const host = combineHosts(left);
+  const host = combineHosts(states);
   const failure: HostFailure = {
     stage: "consent",
     error: NO_CONSENT,
@@ -283,15 +286,15 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
     ...(hasRecordedFailure(request) && { late: true }),
   };
   await recordHostEffect<void>(deps, async (transaction) => {
-    for (const [index, lease] of unconsented.leases.entries()) {
-      const end = left.find(({ operand }) => operand.change_id === checks[index]!.operand.change_id)!;
-      if (isGone(end.host)) await endLease(transaction, lease);
+    for (const [index, lease] of renewedLeases.entries()) {
+      const state = states.find(({ operand }) => operand.change_id === checks[index]!.operand.change_id)!;
+      if (isGone(state.host)) await endLease(transaction, lease);
       else await storeUnresolved(transaction, lease);
     }
     // A host that rejects the rollback is asked in each cycle, but recorded only once.
     if (isGone(host) || !hasRecordedFailure(request)) {
       const before = await transaction.change(request.change_id, "resolving");
-      await recordFailure(transaction, before, request, failure, left);
+      await recordFailure(transaction, before, request, failure, states);
     }
   });
   return isGone(host) ? "resolved" : "unknown";
@@ -299,7 +302,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
 
 /**
  * Checks the consent of an apply that the host shows as done. Returns undefined if it is no longer valid, `in doubt` if its
- * deadline may have passed, and otherwise the moved owner of the target, which the entry records.
+ * deadline may have passed, and otherwise the change of the target's owner since the consent, for the entry.
  */
 async function findValidConsent(
   transaction: Transaction,
@@ -308,9 +311,9 @@ async function findValidConsent(
 ): Promise<Pick<OperationLease, "target_moved"> | "in doubt" | undefined> {
   const { tx, product, now, isBehind } = transaction;
   const { policy } = product.intent;
-  const overdue = (at: number): boolean => findOverdueStep(before.change, policy, at) !== undefined;
-  if (overdue(await readCertainTime(deps, tx))) return undefined;
-  if (overdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
+  const isOverdue = (at: number): boolean => findOverdueStep(before.change, policy, at) !== undefined;
+  if (isOverdue(await readCertainTime(deps, tx))) return undefined;
+  if (isOverdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
   try {
     const proven = await filterProvenConsents(transaction, before);
     requireOperable(proven, "apply", product.intent);

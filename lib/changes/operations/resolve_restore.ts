@@ -48,14 +48,15 @@ export const findTakenRestore = async (
 /** The end of an operation, and the outcome of the restore whose lease it took over. */
 interface OperationEnd {
   failed: boolean;
-  /** State in which the lease remains, since the host has yet to tell how the operation ended. */
+  /** State in which the lease remains, since the host has not reported yet how the operation ended. */
   leaseState?: "unresolved" | "unanswered" | undefined;
   restore: RestoreOutcome;
 }
 
 /**
- * Ends the lease of an operation, or keeps it. If the operation took over the lease of a restore, that restore is recorded first
- * if it is done, and gets its lease back if the operation failed and it may still take effect. Returns the record after that.
+ * Ends or keeps the lease of an operation. If the operation took over the lease of a restore, a restore that is done is recorded
+ * first; if the operation failed and the restore may still take effect, the restore gets its lease back. Returns the record after
+ * that.
  */
 export async function endOrKeepLease(
   transaction: Transaction,
@@ -63,16 +64,17 @@ export async function endOrKeepLease(
   before: ChangeRecord,
   { failed, leaseState, restore }: OperationEnd,
 ): Promise<ChangeRecord> {
-  const { unresolved_restore: taken, ...own } = lease;
-  const done = taken && typeof restore === "object" && before.change.status === "applied" ? restore : undefined;
-  if (leaseState) await storeUnresolved(transaction, done ? own : lease, leaseState);
+  const { unresolved_restore: restoreLease, ...leaseOfOperation } = lease;
+  const isApplied = before.change.status === "applied";
+  const result = restoreLease && typeof restore === "object" && isApplied ? restore : undefined;
+  if (leaseState) await storeUnresolved(transaction, result ? leaseOfOperation : lease, leaseState);
   else await endLease(transaction, lease);
-  if (done) return recordFoundRestore(transaction, before, taken!, done);
+  if (result) return recordFoundRestore(transaction, before, restoreLease!, result);
   // If the rollback failed, the advance whose lease it took over is still to be resolved.
   if (lease.unresolved_stage && failed && !leaseState)
     transaction.tx.put("leases", lease.place, lease.unresolved_stage);
-  const mayCome = taken && (restore !== "not_done" || mayTakeEffect(taken, transaction.now));
-  if (mayCome && failed && !leaseState) transaction.tx.put("leases", taken.place, taken);
+  const isRestoreOpen = restoreLease && (restore !== "not_done" || mayTakeEffect(restoreLease, transaction.now));
+  if (isRestoreOpen && failed && !leaseState) transaction.tx.put("leases", restoreLease.place, restoreLease);
   return before;
 }
 
@@ -80,12 +82,14 @@ async function recordFoundRestore(
   transaction: Transaction,
   before: ChangeRecord,
   lease: RestoreLease,
-  done: RestoreResult,
+  result: RestoreResult,
 ): Promise<ChangeRecord> {
   const operand = findOperand(before.change, lease);
-  const adapter = { name: nameSystem(transaction.product.adapter!, operand), ...done };
-  const found = hasRecordedFailure(lease) ? { late: true as const } : { resolved_after_interruption: true as const };
-  return (await recordRestore(transaction, before, lease, { operands: [{ operand, adapter }], ...found })).record;
+  const adapter = { name: nameSystem(transaction.product.adapter!, operand), ...result };
+  const resolution = hasRecordedFailure(lease)
+    ? { late: true as const }
+    : { resolved_after_interruption: true as const };
+  return (await recordRestore(transaction, before, lease, { operands: [{ operand, adapter }], ...resolution })).record;
 }
 
 /**
@@ -98,31 +102,31 @@ export async function resolveRestore(deps: ChangesDeps, lease: RestoreLease): Pr
   const operand = change && findOperand(change, lease);
   const moved = operand && findMove(adapter, operand);
   if (moved) deps.log.warn("an interrupted restore cannot be resolved", { change_id, error: describeMove(moved) });
-  const found = operand && (await findRestore(deps, operand, lease));
-  if (found === undefined && operand && adapter) {
+  const outcome = operand && (await findRestore(deps, operand, lease));
+  if (outcome === undefined && operand && adapter) {
     await storeUnresolvedLease(deps, lease);
     return moved ? "stranded" : "silent";
   }
-  if (found === "open") return found;
-  if (found === "not_done" && mayTakeEffect(lease, deps.clock.now())) return "unknown";
-  const done = typeof found === "object" ? found : undefined;
-  if (!done) deps.log.warn("a restore was interrupted and set nothing", { change_id });
-  await recordHostEffect<void>(deps, (transaction) => recordOutcome(transaction, lease, done));
+  if (outcome === "open") return outcome;
+  if (outcome === "not_done" && mayTakeEffect(lease, deps.clock.now())) return "unknown";
+  const result = typeof outcome === "object" ? outcome : undefined;
+  if (!result) deps.log.warn("a restore was interrupted and set nothing", { change_id });
+  await recordHostEffect<void>(deps, (transaction) => recordOutcome(transaction, lease, result));
   return "resolved";
 }
 
 async function recordOutcome(
   transaction: Transaction,
   lease: RestoreLease,
-  done: RestoreResult | undefined,
+  result: RestoreResult | undefined,
 ): Promise<void> {
   await endLease(transaction, lease);
   const before = await transaction.change(lease.change_id, "resolving");
-  // If the change was rolled back meanwhile, that entry says what the target holds.
-  if (done && before.change.status === "applied") await recordFoundRestore(transaction, before, lease, done);
+  // After a rollback in the meantime, its entry already says what the target holds.
+  if (result && before.change.status === "applied") await recordFoundRestore(transaction, before, lease, result);
 }
 
-/** Stores a lease as unresolved, without an entry: the target system has yet to answer about a restore or an advance. */
+/** Stores a lease as unresolved, without an entry, while the target system does not answer about a restore or an advance. */
 export async function storeUnresolvedLease(deps: ChangesDeps, lease: RestoreLease | StageLease): Promise<void> {
   if (!hasRecordedFailure(lease))
     await recordHostEffect<void>(deps, (transaction) => storeUnresolved(transaction, lease));

@@ -37,7 +37,7 @@ export interface OperandOutcome {
   isTouched?: true;
 }
 
-/** `drift` and `moved`: values of the target of `failed`, for the answer only; they are not recorded. */
+/** The run of an operation. `drift` and `moved`: values of the target of `failed`, for the response only; they are not recorded. */
 export type HostRun =
   | { ok: true; outcomes: readonly OperandOutcome[] }
   | {
@@ -57,7 +57,7 @@ export const isUnresolved = ({ stage, host, drifted }: HostFailure): boolean =>
 /** Options of an operation. */
 export interface RunOptions {
   /**
-   * Returns true while there is time for another step under the lease. Afterwards another process may take the operation over.
+   * Returns true while there is time for another step under the lease. After that, another process may take the operation over.
    */
   isInTime?: () => boolean;
   /** Returns true if a host that shows nothing of an operand counts as having rolled it back. */
@@ -71,9 +71,9 @@ export interface RunOptions {
 }
 
 /**
- * Applies or rolls back operands. An apply validates all operands, sets them, and verifies them; if a step fails, the ones that
+ * Applies or rolls back operands. An apply validates all operands, sets them, and verifies them; if a step fails, the operands that
  * were set are rolled back in reverse order. A rollback goes in reverse order, and continues with other systems if one fails. An
- * operand whose host did not answer in time is not touched again, since the operation may still take effect.
+ * operand whose host did not answer in time is not changed again, since the operation may still take effect.
  */
 export const runOnHost = (
   adapter: ProductAdapter,
@@ -82,10 +82,8 @@ export const runOnHost = (
   options: RunOptions = {},
 ): Promise<HostRun> => {
   const outcomes = operands.map((operand): OperandOutcome => ({ operand, host: "unknown" }));
-  return (operation === "apply" ? applyOnHost : rollBackOnHost)(adapter, outcomes, {
-    isInTime: () => true,
-    ...options,
-  });
+  const run = operation === "apply" ? applyOnHost : rollBackOnHost;
+  return run(adapter, outcomes, { isInTime: () => true, ...options });
 };
 
 type TimedOptions = RunOptions & Required<Pick<RunOptions, "isInTime">>;
@@ -161,8 +159,8 @@ async function applyGroup(
 
 /** Lists the digests of the only values that an apply of an operand may replace; undefined: any. */
 function listExpectedDigests({ places }: Change, expected: RunOptions["expected"]): readonly string[] | undefined {
-  const own = expected?.filter(({ place }) => !places || places.some((one) => one.place === place));
-  return own && own.length > 0 ? own.map(({ digest }) => digest) : undefined;
+  const values = expected?.filter(({ place }) => !places || places.some((location) => location.place === place));
+  return values && values.length > 0 ? values.map(({ digest }) => digest) : undefined;
 }
 
 async function verifyApplied(
@@ -174,8 +172,8 @@ async function verifyApplied(
       outcome.host = (await tryReadStateInForce(adapter, outcome.operand)) ?? "unknown";
     }),
   );
-  const left = outcomes.filter(({ host }) => !isDone("apply", host));
-  const failed = left.map((outcome) =>
+  const notApplied = outcomes.filter(({ host }) => !isDone("apply", host));
+  const failed = notApplied.map((outcome) =>
     fail(outcome, { stage: "verify", error: `after apply the host ${STATE_WORDS[outcome.host]}` }),
   );
   return failed[0];
@@ -193,13 +191,13 @@ async function undoGroup(
       if (!outcome.failure?.unanswered) outcome.host = await readHostState(adapter, outcome.operand);
     }),
   );
-  const left = group.filter(({ host, failure, isTouched }) => isTouched && !failure?.unanswered && !isGone(host));
-  if (left.length === 0 || !isInTime()) return;
+  const stillSet = group.filter(({ host, failure, isTouched }) => isTouched && !failure?.unanswered && !isGone(host));
+  if (stillSet.length === 0 || !isInTime()) return;
   const hosts = await undoOnHost(
     adapter,
-    left.map(({ operand }) => operand),
+    stillSet.map(({ operand }) => operand),
   );
-  left.forEach((outcome, index) => (outcome.host = hosts[index]!));
+  stillSet.forEach((outcome, index) => (outcome.host = hosts[index]!));
 }
 
 async function rollBackOnHost(
@@ -285,7 +283,7 @@ export type FailedOutcome = OperandOutcome & { failure: HostFailure } & Partial<
 const fail = (outcome: OperandOutcome, failure: Omit<HostFailure, "host">): FailedOutcome =>
   Object.assign(outcome, { failure: { ...failure, host: outcome.host } });
 
-/** Notes the failure of an operation on an operand; the values of its target are for the answer only. */
+/** Adds the failure of an operation to the outcome of an operand; the values of its target are for the response only. */
 function failWithError(outcome: OperandOutcome, stage: "apply" | "rollback", error: unknown): FailedOutcome {
   const failed = fail(outcome, {
     stage,
@@ -298,11 +296,11 @@ function failWithError(outcome: OperandOutcome, stage: "apply" | "rollback", err
   return failed;
 }
 
-/** Notes the failure of an operation on a group; returns the outcome of the operand that the error names, or of the first. */
+/** Adds a failure to the outcome of the operand that the error names, or else to all of a group; returns the first of them. */
 function failGroup(group: readonly OperandOutcome[], stage: "apply" | "rollback", error: unknown): FailedOutcome {
-  const named = error instanceof TargetMoved || error instanceof TargetDrifted ? error.change_id : undefined;
-  const own = group.find(({ operand }) => operand.change_id === named);
-  return (own ? [own] : group).map((outcome) => failWithError(outcome, stage, error))[0]!;
+  const namedId = error instanceof TargetMoved || error instanceof TargetDrifted ? error.change_id : undefined;
+  const named = group.find(({ operand }) => operand.change_id === namedId);
+  return (named ? [named] : group).map((outcome) => failWithError(outcome, stage, error))[0]!;
 }
 
 async function readAllStates(adapter: ProductAdapter, outcomes: readonly OperandOutcome[]): Promise<void> {
@@ -317,8 +315,9 @@ async function readAllStates(adapter: ProductAdapter, outcomes: readonly Operand
 function createFailedRun(outcomes: readonly OperandOutcome[], failed: FailedOutcome): HostRun {
   for (const outcome of outcomes) if (outcome.failure) outcome.failure = { ...outcome.failure, host: outcome.host };
   const { failure, drift, moved } = failed;
-  const [isPlan, { target }] = [outcomes.length > 1, failed.operand];
-  const summary = isPlan ? { ...failure, error: `${target}: ${failure.error}`, host: combineHosts(outcomes) } : failure;
+  const isPlan = outcomes.length > 1;
+  const error = `${failed.operand.target}: ${failure.error}`;
+  const summary = isPlan ? { ...failure, error, host: combineHosts(outcomes) } : failure;
   return { ok: false, outcomes, failed, failure: summary, ...(drift && { drift }), ...(moved && { moved }) };
 }
 

@@ -62,9 +62,9 @@ export interface StartedOperation {
 /** Readings of the host before an operation starts. */
 export interface HostReadings extends TargetReadings {
   /** The attempt to resolve an earlier operation on the change. */
-  left?: Resolution | undefined;
+  resolution?: Resolution | undefined;
   /** The host's state of each operand before a rollback, by its id. */
-  before?: ReadonlyMap<string, HostState | undefined> | undefined;
+  statesBefore?: ReadonlyMap<string, HostState | undefined> | undefined;
 }
 
 /**
@@ -75,22 +75,26 @@ export async function startOperation(
   transaction: Transaction,
   caller: Caller,
   input: OperationInput,
-  { left, before, observed, readings }: HostReadings,
+  { resolution, statesBefore, observed, readings }: HostReadings,
 ): Promise<OperationResult | StartedOperation | DryRun | AppError> {
   const { operation, change_id, note, evidence, dry_run } = input;
   const { tx, product, now } = transaction;
-  const { record, isStale, mended: repairedFields } = await readVerified(transaction, input);
+  const { record, isStale, repairedFields } = await readVerified(transaction, input);
   const { change } = record;
   const leases = await readLeases(tx, change);
   const [lease] = leases;
-  const outcome = lease && left && leases.every((one) => isAmong(left.leases, one)) ? left.outcome : undefined;
+  const wereAsked = lease && resolution && leases.every((current) => isAmong(resolution.leases, current));
+  const outcome = wereAsked ? resolution.outcome : undefined;
   const isSilent = outcome === "open" || outcome === "silent";
   const isRepeated = outcome !== undefined && !isSilent && (outcome !== "stranded" || input.over_drift === true);
   // A dry run resolves nothing and expires nothing.
   if (lease && dry_run) throw createInProgressError(change_id);
   if (lease && outcome !== undefined && !isRepeated) {
-    const stranded = leases.map((one) => explainStranded(product.adapter, change, one)).find((one) => one);
-    throw createLeaseError(lease, stranded);
+    const reasons = leases.map((current) => explainStranded(product.adapter, change, current));
+    throw createLeaseError(
+      lease,
+      reasons.find((reason) => reason),
+    );
   }
   const expired = await expireIfDue(transaction, caller.deps, record);
   if (expired && dry_run) throw expired;
@@ -101,7 +105,8 @@ export async function startOperation(
     requireInTime(change, { intent: product.intent, now });
   }
   const proven = operation === "apply" ? await filterProvenConsents(transaction, record) : change;
-  (dry_run ? requireDryRunnable : requireOperable)(proven, operation, product.intent);
+  const requirePossible = dry_run ? requireDryRunnable : requireOperable;
+  requirePossible(proven, operation, product.intent);
   requirePerson(caller, "actor", input.actor);
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
@@ -112,10 +117,10 @@ export async function startOperation(
   if (evidence) await requireRecordedTrip(transaction, change_id, evidence);
   const request: OperationRequest = { operation, ...actor, note, evidence, mended: repairedFields, over_drift };
   if (operation === "apply") {
-    const judged = { record, proven, isStale };
+    const judgedChange = { record, proven, isStale };
     const mode = dry_run ? "dry run" : "run";
-    const stale = await judgeApply(transaction, judged, request, { observed, readings }, mode);
-    if (stale) return stale;
+    const rejection = await judgeApply(transaction, judgedChange, request, { observed, readings }, mode);
+    if (rejection) return rejection;
   }
   await requireUnchanged(transaction, caller, record);
   if (operation === "rollback" && !dry_run) {
@@ -124,39 +129,39 @@ export async function startOperation(
     else rejectMovedLocations(transaction, change, operands);
   }
   if (dry_run) {
-    const owners = await Promise.all(operands.map((operand) => transaction.ledger.owner(operand)));
-    return { operation, record, operands, owners, passes: await findSkippedChange(transaction, record) };
+    const changesInForce = await Promise.all(operands.map((operand) => transaction.ledger.owner(operand)));
+    return { operation, record, operands, changesInForce, skippedChange: await findSkippedChange(transaction, record) };
   }
-  const carried = operands.filter((operand) => findCarrier(product.adapter, operand));
-  if (carried.length === 0) {
+  const carriedOperands = operands.filter((operand) => findCarrier(product.adapter, operand));
+  if (carriedOperands.length === 0) {
     const done = operands.map((operand) => ({ operand, adapter: null }));
     return { ...(await recordSuccess(transaction, record, request, done)), adapter: null };
   }
   const { owner } = caller.deps;
   const taken: OperationLease[] = [];
-  for (const operand of carried) {
-    const mayBeGone = await allowsAbsence(transaction, operand, before?.get(operand.change_id));
-    const own = leases.find(({ place }) => place === formatLeaseKey(operand));
-    const facts = { ...request, owner, ...(mayBeGone && { mayBeGone }), ...findTakenLease(own) };
+  for (const operand of carriedOperands) {
+    const mayBeGone = await allowsAbsence(transaction, operand, statesBefore?.get(operand.change_id));
+    const earlierLease = leases.find(({ place }) => place === formatLeaseKey(operand));
+    const facts = { ...request, owner, ...(mayBeGone && { mayBeGone }), ...findTakenLease(earlierLease) };
     taken.push(takeLease(transaction, operand, facts));
   }
   const expected = requiresUnchangedValues(change, product.intent) ? (observed ?? undefined) : undefined;
-  return { leases: taken, record, operands: carried, expected };
+  return { leases: taken, record, operands: carriedOperands, expected };
 }
 
 const isAmong = (leases: readonly Lease[], lease: Lease): boolean =>
-  leases.some((one) => one.place === lease.place && isSameLease(one, lease));
+  leases.some((other) => other.place === lease.place && isSameLease(other, lease));
 
 /** Rejects a rollback at another location than the apply's (409 `target_drifted`). */
 function rejectMovedLocations({ product }: Transaction, change: Change, operands: readonly Change[]): void {
   const moved = findMoves(product.adapter, operands);
   if (!moved) return;
   const { change_id } = change;
-  const message = `${describeMove(moved)}; set the configuration as it was, or roll back with over_drift and a note at the place of today`;
+  const message = `${describeMove(moved)}; set the configuration back, or roll back with over_drift and a note at the current location`;
   throw new AppError("target_drifted", message, { change_id, current_status: change.status, places: moved });
 }
 
-/** Finds the replaced change if it is no longer applied: a rollback then restores the value before that one. */
+/** Finds the replaced change if it is no longer applied: a rollback then restores the value before the replaced change. */
 async function findSkippedChange({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
   const replaced = typeof target_owner === "string" && (await readRecord(tx, target_owner))?.change;
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
@@ -174,14 +179,14 @@ async function allowsAbsence(
 }
 
 /**
- * Reads a change and verifies it against the log. If only the content differs, it is `isStale`, and its apply is rejected with an
- * entry. A rollback uses the record rebuilt from the log; `repairedFields` are the ones that differed.
+ * Reads a change and verifies it against the log. If only the content differs, the change is stale, and its apply is rejected with
+ * an entry. A rollback uses the record rebuilt from the log; `repairedFields` are the fields that differed.
  */
 async function readVerified(transaction: Transaction, { operation, change_id }: OperationInput) {
   const { record, fields } = await transaction.ledger.change(change_id);
   if (fields.length === 0) return { record, isStale: false };
   if (operation === "rollback")
-    return { record: await transaction.change(change_id, "undoing"), isStale: false, mended: fields };
-  if (fields.join() !== "content") throw transaction.mismatched(change_id, fields);
+    return { record: await transaction.change(change_id, "undoing"), isStale: false, repairedFields: fields };
+  if (fields.join() !== "content") throw transaction.createMismatchError(change_id, fields);
   return { record, isStale: true };
 }

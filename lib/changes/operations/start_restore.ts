@@ -51,22 +51,22 @@ export interface StartedRestore {
 /** States of the locations of operands, by operand id. */
 export type LocationStates = ReadonlyMap<string, LocationCheck>;
 
-/** Judges a restore and takes its leases. Returns 409 `restore_contested`, which is noted in the episode of drift. */
+/** Judges a restore and takes its leases. Returns 409 `restore_contested`, which is stored in the episode of drift. */
 export async function startRestore(
   transaction: Transaction,
   caller: Caller,
   input: RestoreInput,
-  found: LocationStates,
+  states: LocationStates,
 ): Promise<StartedRestore | AppError> {
   const { tx, product } = transaction;
   const { change_id, note } = input;
   const record = await transaction.change(change_id);
   const { change } = record;
-  const edited = await listRestorable(transaction, record, found, input.operand_id);
+  const edited = await listRestorable(transaction, record, states, input.operand_id);
   const { signed, ...actor } = await identifyActor(transaction, caller, change, input);
   await requireConsentAtApply(transaction, record);
-  const own = await readLease(tx, change);
-  if (own) throw createLeaseError(own);
+  const ownLease = await readLease(tx, change);
+  if (ownLease) throw createLeaseError(ownLease);
   const other = selectOtherLease(change, await listOtherLeases(tx, edited));
   if (other) throw createTargetInUseError(change_id, other);
   for (const operand of edited) {
@@ -77,15 +77,15 @@ export async function startRestore(
   }
   requireNoHold(listFreezeHolds(await findLastFreeze(transaction), transaction.now));
   const operands: Change[] = [];
-  let contested: string | undefined;
+  let contestedUntil: string | undefined;
   for (const operand of edited) {
-    const until = await noteContest(transaction, operand);
+    const until = await storeContest(transaction, operand);
     if (until === undefined) operands.push(operand);
-    else if (contested === undefined || until < contested) contested = until;
+    else if (contestedUntil === undefined || until < contestedUntil) contestedUntil = until;
   }
   if (operands.length === 0) {
     const message = `the value of ${change_id} was restored three times within an hour, and changed each time; stop the other program, or roll back`;
-    return new AppError("restore_contested", message, { change_id, contested_until: contested });
+    return new AppError("restore_contested", message, { change_id, contested_until: contestedUntil });
   }
   requireRevision(caller, change.revision);
   const { owner, ids } = caller.deps;
@@ -103,8 +103,8 @@ export async function startRestore(
 async function listRestorable(
   transaction: Transaction,
   record: ChangeRecord,
-  found: LocationStates,
-  only: string | undefined,
+  states: LocationStates,
+  operandId: string | undefined,
 ): Promise<Change[]> {
   const { change } = record;
   const { intent } = transaction.product;
@@ -115,21 +115,23 @@ async function listRestorable(
       `it is ${change.status}, and only what is applied has a value to restore`,
     );
   if (change.erased) throw createRestoreRejection(change, intent, "its content was erased");
-  const remaining = listAppliedOperands(record).filter(({ change_id }) => only === undefined || change_id === only);
+  const requested = listAppliedOperands(record).filter(
+    ({ change_id }) => operandId === undefined || change_id === operandId,
+  );
   const restorable: Change[] = [];
   const problems: string[] = [];
-  for (const operand of remaining) {
+  for (const operand of requested) {
     const problem = await findRestoreProblem(transaction, operand);
-    const state = found.get(operand.change_id);
+    const state = states.get(operand.change_id);
     if (problem !== undefined) problems.push(isPlan(change) ? `${operand.target}: ${problem}` : problem);
     else if (typeof state !== "object" || state.state !== undefined) restorable.push(operand);
   }
-  const edited = restorable.filter(({ change_id }) => typeof found.get(change_id) === "object");
+  const edited = restorable.filter(({ change_id }) => typeof states.get(change_id) === "object");
   if (edited.length > 0) return edited;
   if (restorable.length > 0) return restorable;
   const [problem] = problems;
   if (problem === undefined) throw createUnchangedError(change, intent);
-  const isPartial = problems.length < remaining.length;
+  const isPartial = problems.length < requested.length;
   throw createRestoreRejection(change, intent, isPartial ? `${problem}; its other targets hold their values` : problem);
 }
 
@@ -145,8 +147,8 @@ async function findRestoreProblem({ ledger, product }: Transaction, operand: Cha
     : "its target system cannot set a value by compare-and-set; roll it back, or propose the value again";
 }
 
-/** Notes in the episode of drift until when an operand is contested, and returns that time; undefined if it is not contested. */
-async function noteContest(transaction: Transaction, operand: Change): Promise<string | undefined> {
+/** Stores in the episode of drift until when an operand is contested; returns that time, undefined if it is not contested. */
+async function storeContest(transaction: Transaction, operand: Change): Promise<string | undefined> {
   const { tx } = transaction;
   const contested_until = await findContest(transaction, operand);
   if (contested_until === undefined) return undefined;
@@ -177,12 +179,11 @@ async function identifyActor(
   const { note = "", proof, at } = input;
   const claimed = requireNamedActor(caller, "restore", input.actor);
   const { change_id, digest } = change;
-  const about = { decision: "restore", change_id, digest, approver: claimed.actor, note } as const;
-  const signature = await verifyPresentedProof(transaction, about, { proof, at });
+  const statementFacts = { decision: "restore", change_id, digest, approver: claimed.actor, note } as const;
+  const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
   const actor = resolveActor(claimed.actor, signature, claimed);
-  const decided = { type: "restore", name: claimed.actor, signature } as const;
   const { intent, manifest_hash } = transaction.product;
-  const facts = signatureFacts(decided, intent.policy, actor);
+  const facts = signatureFacts({ type: "restore", name: claimed.actor, signature }, intent.policy, actor);
   return signature ? { ...actor, signed: { manifest_hash, facts } } : actor;
 }
 
@@ -195,23 +196,15 @@ async function requireConsentAtApply(transaction: Transaction, record: ChangeRec
   const entry = await transaction.evidence.storedEntry(applied?.entry);
   const { manifest_hash } = parseDetail(entry?.detail ?? "");
   const intent = await readIntent(transaction, manifest_hash);
-  const product = intent && { ...transaction.product, intent };
-  const missing =
-    product &&
-    listMissingConsents(
-      await filterProvenConsents(
-        { ...transaction, product, ...(applied && { at: applied.at, until: applied.entry }) },
-        record,
-      ),
-      intent,
-    );
-  if (missing?.length === 0) return;
-  const lacks = missing?.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
-  throw new AppError(
-    "consent_incomplete",
-    `${change_id} is not restored: ${lacks ? `consents were missing when it was applied: ${lacks}` : "the intent under which it was applied is not stored"}`,
-    { change_id, ...(missing && { missing }) },
-  );
+  const createError = (reason: string, details: object): AppError =>
+    new AppError("consent_incomplete", `${change_id} is not restored: ${reason}`, { change_id, ...details });
+  if (!intent) throw createError("the intent under which it was applied is not stored", {});
+  const product = { ...transaction.product, intent };
+  const atApply = { ...transaction, product, ...(applied && { at: applied.at, until: applied.entry }) };
+  const missing = listMissingConsents(await filterProvenConsents(atApply, record), intent);
+  if (missing.length === 0) return;
+  const missingTexts = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
+  throw createError(`consents were missing when it was applied: ${missingTexts}`, { missing });
 }
 
 /** Reads a former intent; undefined if its text is missing or does not match the hash. */

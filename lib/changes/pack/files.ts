@@ -9,7 +9,7 @@ import { formatReadme } from "./readme.ts";
 import { readScopeChanges, readScopeEntries, listIntents, type Scope } from "./scope.ts";
 import type { PackFile } from "./tar.ts";
 
-/** The files of a pack, one after the other. */
+/** Yields the files of a pack. */
 export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerator<PackFile, undefined> {
   const { store } = deps;
   yield { name: "README.txt", text: formatReadme(scope) };
@@ -26,14 +26,14 @@ export async function* packFiles(deps: WitnessDeps, scope: Scope): AsyncGenerato
     }
   }
   // The intents are files of their own, each once.
-  const certificate = createCertifier(deps, { withIntents: false });
+  const makeCertificate = createCertifier(deps, { withIntents: false });
   for await (const recorded of readScopeChanges(store, scope)) {
     const { change } = recorded;
-    const id = fileName(change.change_id);
+    const id = toFileName(change.change_id);
     yield { name: `contents/${id}${change.erased ? ".erased" : ""}.json`, text: canonicalContent(change) };
-    yield certificateFile(id, await certificate(recorded).catch(toReportedError));
+    yield createCertificateFile(id, await makeCertificate(recorded).catch(toReportedError));
   }
-  // Read last, so that it covers all entries before it.
+  // The checkpoint is read last, so that it covers all entries of the pack.
   const { note } = await readCheckpoint(deps);
   yield { name: "checkpoint.txt", text: appendCosignatures(note, await readWitnessStates(deps)) };
   return undefined;
@@ -45,10 +45,10 @@ function toReportedError(error: unknown): Error {
   throw error;
 }
 
-const certificateFile = (id: string, certificate: string | Error): PackFile =>
+const createCertificateFile = (id: string, certificate: string | Error): PackFile =>
   typeof certificate === "string"
     ? { name: `certificates/${id}.certificate`, text: certificate }
     : { name: `certificates/${id}.none.txt`, text: `${certificate.message}\n` };
 
-/** Makes an id a valid file name; ids of this service are valid already. */
-const fileName = (changeId: string): string => changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60);
+/** Converts an id to a valid file name; ids of this service are valid already. */
+const toFileName = (changeId: string): string => changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60);

@@ -1,4 +1,4 @@
-/** An auditor's pack as a page that prints well: plain HTML, one style sheet in it, no scripts, nothing loaded from elsewhere. */
+/** An auditor's pack as a page to print: plain HTML with an inline style sheet, without scripts and external resources. */
 import type { AuditEntry } from "../../audit/entry.ts";
 import { readCheckpoint } from "../../audit/checkpoint.ts";
 import { type WitnessDeps, readWitnessStates, appendCosignatures } from "../../audit/request_cosignatures.ts";
@@ -41,34 +41,34 @@ section.change + section.change { break-before: page; }
 /** Dependencies of the page. */
 export type PageDeps = WitnessDeps & { product?: { identity: Identity } | undefined };
 
-/** The page, piece by piece. */
+/** Yields the parts of the page. */
 export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
   const { store, clock, product } = deps;
   const title = packTitle(scope);
-  const made = new Date(clock.now()).toISOString();
+  const madeAt = new Date(clock.now()).toISOString();
   const { note, length } = await readCheckpoint(deps);
   yield [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title>`,
     `<meta name="viewport" content="width=device-width, initial-scale=1"><style>${PACK_STYLE}</style></head><body>`,
     `<header><h1>${escapeHtml(title)}</h1>`,
-    `<p>From the audit log of <strong>${escapeHtml(product?.identity.product_id ?? "")}</strong>, instance ${escapeHtml(product?.identity.instance_id ?? "")}. Made ${made}, when the log had ${length} entries.</p>`,
+    `<p>From the audit log of <strong>${escapeHtml(product?.identity.product_id ?? "")}</strong>, instance ${escapeHtml(product?.identity.instance_id ?? "")}. Made ${madeAt}, when the log had ${length} entries.</p>`,
     `<p class="quiet">This page is for reading. The files of the same pack, and the certificate of each change, are what proves it.</p></header><main>`,
   ].join("\n");
   if ("change_id" in scope) {
     const { change, audit } = await findChange(store, scope.change_id);
-    yield changeSection({ change, entries: await readEntriesById(store, audit) });
+    yield formatChange({ change, entries: await readEntriesById(store, audit) });
   } else {
-    yield `<section><h2>Entries</h2><table><thead>${headings(["Entry", "When", "What", "Change", "By"])}</thead><tbody>`;
+    yield `<section><h2>Entries</h2><table><thead>${formatHeadings(["Entry", "When", "What", "Change", "By"])}</thead><tbody>`;
     let count = 0;
     for await (const page of readScopeEntries(store, scope)) {
       count += page.length;
-      yield page.map(({ entry }) => entryLine(entry)).join("\n");
+      yield page.map(({ entry }) => formatEntry(entry)).join("\n");
     }
     yield `</tbody></table>${count === 0 ? "<p>Nothing was recorded in this period.</p>" : ""}</section>`;
-    for await (const recorded of readScopeChanges(store, scope)) yield changeSection(recorded);
+    for await (const recorded of readScopeChanges(store, scope)) yield formatChange(recorded);
   }
   yield `<section><h2>Intents</h2><p>The rules that these decisions were made under, by their SHA-256.</p>`;
-  yield* intentSections(deps, scope);
+  yield* formatIntents(deps, scope);
   yield `</section><section><h2>Checkpoint</h2><p>The log's name, its length and its Merkle root, with the signatures under it.</p>`;
   yield `<pre>${escapeHtml(appendCosignatures(note, await readWitnessStates(deps)).trimEnd())}</pre></section>`;
   yield `<section><h2>How this is checked</h2><p>With the files of the pack, and without the service:</p>`;
@@ -79,26 +79,27 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
   return undefined;
 }
 
-const headings = (names: readonly string[]): string =>
+const formatHeadings = (names: readonly string[]): string =>
   `<tr>${names.map((name) => `<th scope="col">${name}</th>`).join("")}</tr>`;
-const row = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+const formatRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
-const when = (at: string): string => `<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
+const formatTime = (at: string): string => `<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
 
-function facts(of: readonly (readonly [name: string, html: string | null])[]): string {
-  const rows = of.flatMap(([name, html]) =>
+/** Formats a table of facts; a fact without a value is left out. */
+function formatFacts(facts: readonly (readonly [name: string, html: string | null])[]): string {
+  const rows = facts.flatMap(([name, html]) =>
     html === null ? [] : [`<tr><th scope="row">${name}</th><td>${html}</td></tr>`],
   );
   return `<table class="facts"><tbody>${rows.join("")}</tbody></table>`;
 }
 
-function changeSection({ change, entries }: RecordedChange): string {
+function formatChange({ change, entries }: RecordedChange): string {
   const { erased } = change;
   const isUnstated = (field: "risk" | "reversible"): boolean => change.unstated?.includes(field) ?? false;
   const text = (value: string | null): string | null => (value === null || value === "" ? null : escapeHtml(value));
   return [
     `<section class="change"><h2>${code(change.change_id)}</h2>`,
-    facts([
+    formatFacts([
       ["Summary", erased ? null : escapeHtml(change.summary)],
       ["Status", `${change.status}${change.resolution ? ` (${change.resolution})` : ""}`],
       ["Tenant", escapeHtml(change.tenant_id)],
@@ -115,26 +116,28 @@ function changeSection({ change, entries }: RecordedChange): string {
           ? null
           : `${change.affected_users} ${change.affected_users === 1 ? "person" : "people"}`,
       ],
-      ["Can be undone", isUnstated("reversible") ? "not stated" : change.reversible ? "yes" : "no"],
+      ["Can be undone", isUnstated("reversible") ? "not stated" : formatYesNo(change.reversible)],
       ["Rationale", erased ? null : text(change.rationale)],
       ["Proposer", text(change.proposer)],
       ["Asked for by", text(change.asked_by ?? null)],
-      ["Proposed", when(change.created_at)],
-      ["Decided", change.decided_at && when(change.decided_at)],
-      ["Applied", change.applied_at && when(change.applied_at)],
-      ["Rolled back", change.rolled_back_at && when(change.rolled_back_at)],
+      ["Proposed", formatTime(change.created_at)],
+      ["Decided", change.decided_at && formatTime(change.decided_at)],
+      ["Applied", change.applied_at && formatTime(change.applied_at)],
+      ["Rolled back", change.rolled_back_at && formatTime(change.rolled_back_at)],
     ]),
     erased
-      ? `<h3>Content</h3><p>It was erased on ${when(erased.at)}, by entry ${erased.entry}. What is left of it, with the digest ${code(erased.digest)}:</p>`
+      ? `<h3>Content</h3><p>It was erased on ${formatTime(erased.at)}, by entry ${erased.entry}. What is left of it, with the digest ${code(erased.digest)}:</p>`
       : `<h3>Content</h3><p>What was consented to, to the byte; its SHA-256 is the digest ${code(change.digest)}.</p>`,
     `<pre>${escapeHtml(canonicalContent(change))}</pre>`,
-    `<h3>What happened</h3><table><thead>${headings(["Entry", "When", "What", "By, and how that is known", "Note"])}</thead><tbody>`,
-    ...entries.map(entryRow),
-    `</tbody></table><h3>Hashes of these entries</h3><table><thead>${headings(["Entry", "current_hash"])}</thead><tbody>`,
-    ...entries.map(({ id, current_hash }) => row([String(id), code(current_hash)])),
+    `<h3>What happened</h3><table><thead>${formatHeadings(["Entry", "When", "What", "By, and how that is known", "Note"])}</thead><tbody>`,
+    ...entries.map(formatChangeEntry),
+    `</tbody></table><h3>Hashes of these entries</h3><table><thead>${formatHeadings(["Entry", "current_hash"])}</thead><tbody>`,
+    ...entries.map(({ id, current_hash }) => formatRow([String(id), code(current_hash)])),
     "</tbody></table></section>",
   ].join("\n");
 }
+
+const formatYesNo = (value: boolean): string => (value ? "yes" : "no");
 
 type EntryFacts = Readonly<Record<string, unknown>>;
 const parseFacts = ({ detail }: AuditEntry): EntryFacts => parseDetail(detail) as EntryFacts;
@@ -144,7 +147,7 @@ const escapeText = (value: unknown): string => (typeof value === "string" ? esca
 const findActorName = (facts: EntryFacts): string =>
   escapeText(facts["approver"]) || escapeText(facts["actor"]) || escapeText(facts["proposer"]);
 
-const sentence = (entry: AuditEntry): string => escapeHtml(joinParts(capitalize(describe(entry).event)));
+const describeEntry = (entry: AuditEntry): string => escapeHtml(joinParts(capitalize(describe(entry).event)));
 
 const AUTHENTICATION_TEXTS: Readonly<Record<string, string>> = {
   signature: "signed, presence verified",
@@ -156,33 +159,33 @@ const AUTHENTICATION_TEXTS: Readonly<Record<string, string>> = {
   claimed: "taken at its word",
 };
 
-function entryRow(entry: AuditEntry): string {
+function formatChangeEntry(entry: AuditEntry): string {
   const facts = parseFacts(entry);
-  const known = AUTHENTICATION_TEXTS[String(facts["authenticated"])];
+  const authentication = AUTHENTICATION_TEXTS[String(facts["authenticated"])];
   const key = typeof facts["key"] === "string" ? `<br>${code(facts["key"])}` : "";
-  const by = findActorName(facts);
-  return row([
+  const actor = findActorName(facts);
+  return formatRow([
     String(entry.id),
-    when(entry.timestamp),
-    sentence(entry),
-    `${by || "nobody is named"}${known && by ? `<br><span class="quiet">${known}</span>` : ""}${key}`,
+    formatTime(entry.timestamp),
+    describeEntry(entry),
+    `${actor || "nobody is named"}${authentication && actor ? `<br><span class="quiet">${authentication}</span>` : ""}${key}`,
     escapeText(facts["note"]) || escapeText(facts["error"]),
   ]);
 }
 
-function entryLine(entry: AuditEntry): string {
+function formatEntry(entry: AuditEntry): string {
   const facts = parseFacts(entry);
   const change = entry.change_id === "" ? "" : code(entry.change_id);
-  return row([String(entry.id), when(entry.timestamp), sentence(entry), change, findActorName(facts)]);
+  return formatRow([String(entry.id), formatTime(entry.timestamp), describeEntry(entry), change, findActorName(facts)]);
 }
 
 /** Yields each intent that decisions were made under, once. */
-async function* intentSections({ store }: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
-  const shown = new Set<string>();
+async function* formatIntents({ store }: PageDeps, scope: Scope): AsyncGenerator<string, undefined> {
+  const yielded = new Set<string>();
   for await (const page of readScopeEntries(store, scope))
     for (const hash of listIntents(page)) {
-      if (shown.has(hash)) continue;
-      shown.add(hash);
+      if (yielded.has(hash)) continue;
+      yielded.add(hash);
       const text = (await store.get("manifests", hash))?.value;
       const manifest = text === undefined ? "It is not in the store." : JSON.stringify(JSON.parse(text), null, 2);
       yield `<h3>${code(hash)}</h3><pre>${escapeHtml(manifest)}</pre>`;

@@ -1,13 +1,13 @@
-/** The README of a pack. */
+/** Formats the README of a pack. */
 import type { Scope } from "./scope.ts";
 
-/** Title of a pack: its scope in words. */
+/** Returns the title of a pack: its scope in words. */
 export const packTitle = (scope: Scope): string =>
   "change_id" in scope
     ? `The change ${scope.change_id}`
     : `What happened from ${scope.from} ${scope.to === undefined ? "on" : `until before ${scope.to}`}`;
 
-/** How it is checked: commands and what each shows. */
+/** Commands that verify a pack, and the facts that each of them shows. */
 export const VERIFICATION_COMMANDS: readonly (readonly [command: string, shows: string])[] = [
   [
     "countersign-verify certificate certificates/chg_….certificate --intents intents --policy POLICY",
@@ -21,7 +21,7 @@ export const VERIFICATION_COMMANDS: readonly (readonly [command: string, shows: 
   ],
 ];
 
-/** The text of README.txt. */
+/** Returns the text of README.txt. */
 export const formatReadme = (scope: Scope): string =>
   [
     `${packTitle(scope)}: an auditor's pack of Countersign`,

@@ -1,4 +1,4 @@
-/** The scope of a pack: one change, or what happened in a period. */
+/** The scope of a pack: one change, or the entries of a period with their changes. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import { readEntriesById } from "../../audit/page.ts";
@@ -18,7 +18,7 @@ export interface ScopedEntry {
 }
 
 const PAGE_SIZE = 100;
-/** Changes that are read together: of 64 KB each, a megabyte or so. */
+/** Changes that are read in one request: at 64 KB each, about a megabyte. */
 const CHANGES_PER_READ = 20;
 
 /** Yields the entries of a pack in order, page by page. */
@@ -46,16 +46,18 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
   let begin: number | undefined;
   for await (const page of readScopeEntries(store, scope)) {
     begin ??= page[0]!.entry.id;
-    const first = new Map<string, number>();
+    const firstIdByChange = new Map<string, number>();
     for (const { entry } of page)
-      if (entry.change_id !== "" && !first.has(entry.change_id)) first.set(entry.change_id, entry.id);
-    const ids = [...first.keys()];
-    for (let at = 0; at < ids.length; at += CHANGES_PER_READ)
-      for (const recorded of await readRecordedChanges(store, ids.slice(at, at + CHANGES_PER_READ))) {
+      if (entry.change_id !== "" && !firstIdByChange.has(entry.change_id))
+        firstIdByChange.set(entry.change_id, entry.id);
+    const changeIds = [...firstIdByChange.keys()];
+    for (let start = 0; start < changeIds.length; start += CHANGES_PER_READ)
+      for (const recorded of await readRecordedChanges(store, changeIds.slice(start, start + CHANGES_PER_READ))) {
         const { change, entries } = recorded;
-        // After an accepted clock, timestamps go back: an entry between two entries of a period need not be in it.
-        const isBefore = ({ id }: AuditEntry): boolean => begin! <= id && id < first.get(change.change_id)!;
-        if (!entries.some((entry) => isBefore(entry) && isInScope(entry, scope))) yield recorded;
+        const firstId = firstIdByChange.get(change.change_id)!;
+        // A change with an earlier entry in scope was yielded with an earlier page. Timestamps go back after an accepted clock.
+        const wasYielded = entries.some((entry) => begin! <= entry.id && entry.id < firstId && isInScope(entry, scope));
+        if (!wasYielded) yield recorded;
       }
   }
   return undefined;
@@ -65,8 +67,8 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
 async function readRecordedChanges(store: Store, ids: readonly string[]): Promise<RecordedChange[]> {
   const records = (await readRecords(store, ids)).flatMap((record) => record ?? []);
   const entries = await readEntriesById(store, [...new Set(records.flatMap(({ audit }) => audit))]);
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  return records.map(({ change, audit }) => ({ change, entries: audit.flatMap((id) => byId.get(id) ?? []) }));
+  const entryById = new Map(entries.map((entry) => [entry.id, entry]));
+  return records.map(({ change, audit }) => ({ change, entries: audit.flatMap((id) => entryById.get(id) ?? []) }));
 }
 
 /** Lists the hashes of the intents that entries name. */

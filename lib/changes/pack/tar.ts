@@ -1,4 +1,4 @@
-/** Writes files as a POSIX ustar archive, of which only one file at a time is in memory. */
+/** Writes files as a POSIX ustar archive, with one file in memory at a time. */
 
 /** A file of text. Its name has at most 100 characters of ASCII. */
 export interface PackFile {
@@ -23,19 +23,20 @@ export async function* writeTar(files: AsyncIterable<PackFile>, mtime: number): 
 }
 
 function createHeader(name: string, size: number, mtime: number): Uint8Array {
-  const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
+  const formatOctal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
   const header = new Uint8Array(BLOCK_SIZE);
-  const put = (at: number, text: string): void => void new TextEncoder().encodeInto(text, header.subarray(at));
-  put(0, name);
-  put(100, octal(0o644, 7));
-  put(108, octal(0, 7));
-  put(116, octal(0, 7));
-  put(124, octal(size, 11));
-  put(136, octal(Math.floor(mtime / 1000), 11));
-  put(148, " ".repeat(8));
-  put(156, "0");
-  put(257, "ustar\x0000");
+  const write = (offset: number, text: string): void =>
+    void new TextEncoder().encodeInto(text, header.subarray(offset));
+  write(0, name);
+  write(100, formatOctal(0o644, 7)); // mode
+  write(108, formatOctal(0, 7)); // user
+  write(116, formatOctal(0, 7)); // group
+  write(124, formatOctal(size, 11));
+  write(136, formatOctal(Math.floor(mtime / 1000), 11));
+  write(148, " ".repeat(8)); // the checksum counts as blanks
+  write(156, "0"); // a regular file
+  write(257, "ustar\x0000");
   const checksum = header.reduce((sum, byte) => sum + byte, 0);
-  put(148, `${checksum.toString(8).padStart(6, "0")}\0 `);
+  write(148, `${checksum.toString(8).padStart(6, "0")}\0 `);
   return header;
 }

@@ -1,4 +1,4 @@
-/** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` makes it, and what that leaves out: the person's presence. */
+/** Verifies an SSHSIG of a statement, as `ssh-keygen -Y sign` creates it, and the presence of the person, which SSHSIG leaves open. */
 import { decodeBase64, toBase64 } from "../../kit/base64.ts";
 import { type SshMaterial, parseSshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
@@ -6,18 +6,17 @@ import { wireReader, wireString } from "../rules/ssh_wire.ts";
 import { toRawSignature } from "./ecdsa.ts";
 import { ALGORITHMS, type Bytes, digest, verifySignature } from "./web_crypto.ts";
 
-/** SSH signature namespace: separates signatures of statements from those for git or for files. */
+/** SSH signature namespace: separates signatures of statements from signatures for git or for files. */
 export const NAMESPACE = "countersign-consent";
 
 const ARMOUR = /^-----BEGIN SSH SIGNATURE-----\n((?:[A-Za-z0-9+/=]+\n)+)-----END SSH SIGNATURE-----$/;
 const HASHES: Record<string, string> = { sha256: "SHA-256", sha512: "SHA-512" };
+/** Flags of a security key's signature: the person was present, and was verified. */
 const PRESENT = 1;
 const VERIFIED = 4;
 
-/**
- * Parses an armoured SSHSIG; undefined if it is invalid. Line ends may be CRLF, and blanks may surround it.
- */
-function parse(armoured: string) {
+/** Parses an armoured SSHSIG; undefined if it is invalid. Line ends may be CRLF, and blanks may surround it. */
+function parseSshSig(armoured: string) {
   const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
   const bytes = decodeBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
   if (!bytes) return undefined;
@@ -37,23 +36,23 @@ function parse(armoured: string) {
 
 /** Returns the public key in an SSHSIG, in base64; undefined if the SSHSIG is invalid. */
 export function findSigner(armoured: string): string | undefined {
-  const parts = parse(armoured);
+  const parts = parseSshSig(armoured);
   return parts && toBase64(parts.publicKey);
 }
 
 /** Explains why an SSHSIG is no signature of the statement by this key; undefined if it is one. */
 export async function findSshProblem(armoured: string, key: SshKey, statement: Bytes): Promise<string | undefined> {
-  const parts = parse(armoured);
+  const parts = parseSshSig(armoured);
   if (!parts) return "it is no armoured SSH signature";
   const { publicKey, namespace, hash, signature } = parts;
   const material = parseSshMaterial(key.public_key)!;
   if (toBase64(publicKey) !== toBase64(material.blob)) return "it is of another key";
   if (namespace !== NAMESPACE) return `its namespace is not ${NAMESPACE}`;
-  const name = Object.hasOwn(HASHES, hash) ? HASHES[hash] : undefined;
-  if (name === undefined) return "its hash is neither sha256 nor sha512";
-  const hashed = await digest(name, statement);
-  const text = (word: string): Bytes => wireString(new TextEncoder().encode(word));
-  const signed = concat(new TextEncoder().encode("SSHSIG"), text(namespace), text(""), text(hash), wireString(hashed));
+  const hashName = Object.hasOwn(HASHES, hash) ? HASHES[hash] : undefined;
+  if (hashName === undefined) return "its hash is neither sha256 nor sha512";
+  const hashed = wireString(await digest(hashName, statement));
+  const wireText = (text: string): Bytes => wireString(new TextEncoder().encode(text));
+  const signed = concat(new TextEncoder().encode("SSHSIG"), wireText(namespace), wireText(""), wireText(hash), hashed);
   try {
     return await findKeyProblem(material, signature, signed);
   } catch (error) {

@@ -8,8 +8,8 @@ import { verifyProof } from "./verify_proof.ts";
 export type SignedEntry = { statement?: unknown; proof?: unknown };
 
 /**
- * The signed statement is rebuilt from the current change and the consent: no stored field is trusted except the
- * time, which is signed with the rest.
+ * Returns true if a key of the approver signed the consent. The statement is rebuilt from the current change and the consent: no
+ * stored field is trusted except the time, which is part of the signed statement.
  */
 export async function isValidConsent(
   consent: Omit<CommonFacts, "at"> & { approver: string },

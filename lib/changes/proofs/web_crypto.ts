@@ -1,4 +1,4 @@
-/** The calls of Web Crypto in use; every host supports them. */
+/** Calls of Web Crypto that every host supports. */
 
 /** How keys of each algorithm are imported and used. */
 export const ALGORITHMS = {

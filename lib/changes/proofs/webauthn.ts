@@ -7,6 +7,7 @@ import type { Assertion } from "../rules/proof.ts";
 import { parseDerSignature } from "./ecdsa.ts";
 import { ALGORITHMS, type Bytes, digest, verifySignature } from "./web_crypto.ts";
 
+/** Flags of the authenticator data. */
 const PRESENT = 1;
 const VERIFIED = 4;
 const BACKUP_ELIGIBLE = 8;
@@ -24,13 +25,10 @@ export async function checkAssertion(proof: Assertion, key: PasskeyKey, statemen
   const challenge = toBase64Url(await digest("SHA-256", statement));
   const rpHash = toBase64Url(await digest("SHA-256", new TextEncoder().encode(key.rp_id)));
   if (toBase64Url(data.slice(0, 32)) !== rpHash) return `it was not given for ${key.rp_id}`;
-  return (
-    findClientProblem(client, challenge, key) ??
-    findPresenceProblem(data[32]!) ??
-    ((await isValid(key, signature, new Uint8Array([...data, ...(await digest("SHA-256", client))])))
-      ? undefined
-      : "the signature is not of this key")
-  );
+  const problem = findClientProblem(client, challenge, key) ?? findPresenceProblem(data[32]!);
+  if (problem !== undefined) return problem;
+  const signed = new Uint8Array([...data, ...(await digest("SHA-256", client))]);
+  return (await isValid(key, signature, signed)) ? undefined : "the signature is not of this key";
 }
 
 /** Explains why the client data does not answer this challenge; undefined if it does. */

@@ -1,6 +1,6 @@
 /** Advances rollouts on target systems: takes a lease, sets the split, verifies it, and only then records the advance. */
 import { AppError } from "../../kit/errors.ts";
-import { runWithTimeLimit as limited, Unanswered } from "../../kit/time_limit.ts";
+import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
 import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
 import type { ChangesDeps } from "../deps.ts";
@@ -34,14 +34,14 @@ export function orderAdvance(
   return { lease: takeLease(transaction, change, { operation: "stage", step, ...request }), change };
 }
 
-/** The result of an advance on the target system; `left`: the state of the target system is not known yet. */
+/** The result of an advance on the target system; `leaseState`: present while the state of the target system is not known. */
 type AdvanceRun =
   | { ok: true }
   | {
       ok: false;
       code: "adapter_failed" | "target_drifted";
       error: string;
-      left?: "unresolved" | "unanswered" | undefined;
+      leaseState?: "unresolved" | "unanswered" | undefined;
       values?: TargetDrifted["values"];
     };
 
@@ -63,18 +63,18 @@ async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Pr
     return { ok: false, code: "adapter_failed", error: "the service was held up, and its time for this was over" };
   let failure: Extract<AdvanceRun, { ok: false }> | undefined;
   try {
-    await limited((signal) => adapter.setStage!(change, step, signal, createRollbackFactsReader(deps)));
+    await runWithTimeLimit((signal) => adapter.setStage!(change, step, signal, createRollbackFactsReader(deps)));
   } catch (error) {
     const message = (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);
     failure = { ok: false, code: "adapter_failed", error: message };
-    if (error instanceof Unanswered) return { ...failure, left: "unanswered" };
+    if (error instanceof Unanswered) return { ...failure, leaseState: "unanswered" };
     if (error instanceof TargetDrifted) failure = { ...failure, code: "target_drifted", values: error.values };
   }
   // The split may be set nevertheless: the call can fail after the write.
-  const found = await findStep(adapter, change, step);
-  if (found === "done") return { ok: true };
+  const state = await findStep(adapter, change, step);
+  if (state === "done") return { ok: true };
   failure ??= { ok: false, code: "adapter_failed", error: "the target system does not hold what was set" };
-  return found === "not_done" ? failure : { ...failure, left: "unresolved" };
+  return state === "not_done" ? failure : { ...failure, leaseState: "unresolved" };
 }
 
 const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Promise<OperationResult | ReplayedReply> =>
@@ -90,8 +90,8 @@ const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Prom
         if (advance) return { ...advance, adapter: { name, result: "applied" } };
         return new AppError("illegal_transition", `${change_id} is not being rolled out any more`, { change_id });
       }
-      const { code, error, left, values } = run;
-      if (left) await storeUnresolved(transaction, lease, left);
+      const { code, error, leaseState, values } = run;
+      if (leaseState) await storeUnresolved(transaction, lease, leaseState);
       else await endLease(transaction, lease);
       const hold = recordHold(transaction, before, lease, { code, error });
       const { id, current_hash } = hold?.entry.value ?? {};

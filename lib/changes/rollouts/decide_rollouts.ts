@@ -15,10 +15,10 @@ import { judgeRollout } from "./judge_rollout.ts";
 import { listRecords } from "../../store/pages.ts";
 
 /** Time for advances in one cycle. Rollbacks that a rule orders are not limited. */
-const LIMIT_MS = 30_000;
-/** Tries of a rollback before it is recorded as blocked. */
-const MAX_TRIES = 5;
-/** Pause after a blocked try; it doubles with each further one, up to `MAX_PAUSE_MS`. */
+const ADVANCE_TIME_MS = 30_000;
+/** Attempts of a rollback before it is recorded as blocked. */
+const MAX_ATTEMPTS = 5;
+/** Pause after a blocked attempt; it doubles with each further attempt, up to `MAX_PAUSE_MS`. */
 const PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 10 * 60_000;
 
@@ -34,13 +34,13 @@ type RolloutDecision = Step | OrderedAdvance;
 /** Decides on every running rollout, each in its own transaction; an error in one does not stop the others. */
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   const pass: RolloutPass = { advanced: [], rolled_back: [] };
-  const end = deps.clock.now() + LIMIT_MS;
+  const end = deps.clock.now() + ADVANCE_TIME_MS;
   for await (const { id } of listRecords(deps.store, "rollouts_running", { keysOnly: true })) {
     const canAdvance = deps.clock.now() < end;
     try {
       const step = await deps.mutex(id, async () => {
-        const decided = await decide(deps, id, canAdvance);
-        return typeof decided === "object" ? advance(deps, decided) : decided;
+        const decision = await decide(deps, id, canAdvance);
+        return typeof decision === "object" ? advance(deps, decision) : decision;
       });
       if (step === "advanced") pass.advanced.push(id);
       if (step === "rollback" && (await rollBack(deps, id))) pass.rolled_back.push(id);
@@ -60,25 +60,26 @@ const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promi
       const record = await ignoreMismatch(transaction.change(changeId, "undoing"));
       if (!record || !isRollingOut(record.change)) return undefined;
       const { change, rollout } = record;
-      if (rollout!.stopped !== undefined) return (await isDue(transaction, changeId)) ? "rollback" : undefined;
+      if (rollout!.stopped !== undefined) return (await isRollbackDue(transaction, changeId)) ? "rollback" : undefined;
       // While another operation is under way on its target, the value is about to change.
-      const own = await readLease(tx, change);
+      const ownLease = await readLease(tx, change);
       const other = selectOtherLease(change, await listOtherLeases(tx, [change]));
-      const isAdvancing = own?.operation === "stage" && own.state !== "running";
-      if (other || (own && !isAdvancing)) return undefined;
+      const isUnresolvedAdvance = ownLease?.operation === "stage" && ownLease.state !== "running";
+      if (other || (ownLease && !isUnresolvedAdvance)) return undefined;
       const verdict = await judgeRollout(transaction, record);
       if (verdict.decision === "rollback") {
-        enactStage(transaction, record, "stopped", verdict.facts);
+        executeStage(transaction, record, "stopped", verdict.facts);
         return "rollback";
       }
       // A clock that is far behind cannot measure hours. An unresolved advance must be resolved first.
-      if (isBehind || own) return undefined;
+      if (isBehind || ownLease) return undefined;
       if (verdict.decision === "hold") {
-        if (verdict.reason !== change.exposure!.waits_for) enactStage(transaction, record, "held", verdict.facts);
+        if (verdict.reason !== change.exposure!.waits_for) executeStage(transaction, record, "held", verdict.facts);
         return undefined;
       }
       if (!canAdvance) return undefined;
-      const [circumstance, actor] = [verdict.facts, serviceActor(POLICY_STAGES)];
+      const circumstance = verdict.facts;
+      const actor = serviceActor(POLICY_STAGES);
       if (findCarrier(transaction.product.adapter, change))
         return orderAdvance(transaction, record, { circumstance, ...actor, owner: deps.owner });
       recordAdvance(transaction, record, { circumstance, actor });
@@ -99,7 +100,7 @@ async function advance(deps: ChangesDeps, ordered: OrderedAdvance): Promise<Step
   }
 }
 
-const enactStage = (
+const executeStage = (
   transaction: Transaction,
   record: ChangeRecord,
   event: "held" | "stopped",
@@ -110,16 +111,16 @@ const enactStage = (
 };
 
 /** Errors after which a rollback is blocked immediately. */
-const FINAL: ReadonlySet<string> = new Set(["target_drifted", "evidence_mismatch", "illegal_transition"]);
+const FINAL_ERRORS: ReadonlySet<string> = new Set(["target_drifted", "evidence_mismatch", "illegal_transition"]);
 
-/** Returns true if an ordered rollback should be tried now: always, except in the pause after a blocked try. */
-async function isDue({ tx, now }: Transaction, changeId: string): Promise<boolean> {
+/** Returns true if an ordered rollback should be attempted now: always, except in the pause after a blocked attempt. */
+async function isRollbackDue({ tx, now }: Transaction, changeId: string): Promise<boolean> {
   const { from = -Infinity, until = -Infinity } = (await tx.get("rollout_rollbacks", changeId))?.value ?? {};
   // A clock that was set back ends the pause.
   return now >= until || now < from;
 }
 
-/** Rolls back a change whose rule ordered it. After a failure it is tried again; a person may roll it back meanwhile. */
+/** Rolls back a change whose rule ordered it; a failed rollback is attempted again later. */
 async function rollBack(deps: ChangesDeps, changeId: string): Promise<boolean> {
   try {
     await runOperation({ deps }, { operation: "rollback", change_id: changeId, actor: POLICY_STAGES });
@@ -141,12 +142,12 @@ const recordFailure = (deps: ChangesDeps, changeId: string, error: AppError): Pr
       const record = await ignoreMismatch(transaction.change(changeId, "undoing"));
       if (!record || record.rollout?.stopped === undefined || !isRollingOut(record.change)) return;
       const tries = ((await tx.get("rollout_rollbacks", changeId))?.value.tries ?? 0) + 1;
-      const isBlocked = FINAL.has(error.code) || tries >= MAX_TRIES;
-      const pause = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** Math.max(0, tries - MAX_TRIES));
+      const isBlocked = FINAL_ERRORS.has(error.code) || tries >= MAX_ATTEMPTS;
+      const pause = Math.min(MAX_PAUSE_MS, PAUSE_MS * 2 ** Math.max(0, tries - MAX_ATTEMPTS));
       tx.put("rollout_rollbacks", changeId, { tries, ...(isBlocked && { from: now, until: now + pause }) });
       if (!isBlocked || record.change.exposure!.waits_for === "rollback_blocked") return;
       const circumstance = { decision: "hold", reason: "rollback_blocked", code: error.code, error: error.message };
-      enactStage(transaction, record, "held", circumstance);
+      executeStage(transaction, record, "held", circumstance);
     },
     { ignoresClockLag: true },
   );

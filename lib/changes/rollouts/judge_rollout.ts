@@ -28,8 +28,7 @@ export async function judgeRollout(
   { byHand = false }: { byHand?: boolean } = {},
 ): Promise<RolloutVerdict> {
   const { change, rollout } = record;
-  const { watch, max_silent_hours, ...stages } = change.stages!;
-  const plan = toPlan({ watch, max_silent_hours, ...stages });
+  const plan = toPlan(change.stages!);
   const { step, since } = change.exposure!;
   const now = Date.parse(transaction.at);
   const rows = (await readSamples(transaction.tx, change.change_id)).filter((row) => row.step <= step);
@@ -38,12 +37,11 @@ export async function judgeRollout(
   const { baseline } = rollout!;
   const totals = rows.map(toFedTotals);
   const state = { step, hours, silent, cells: toCells(totals) };
-  const { readings, ...decided } = decideRollout(plan, state, await readBaseline(transaction, baseline));
+  const { readings, ...ruleDecision } = decideRollout(plan, state, await readBaseline(transaction, baseline));
   const impossible = rows.find((row) => row.impossible !== undefined);
-  const { decision, reason, ...about } = advanceByHand(overrule(decided, { impossible, rollout: rollout! }), {
-    byHand,
-    isEarly: hours < plan.steps[step]!.min_hours,
-  });
+  const overruled = overrule(ruleDecision, { impossible, rollout: rollout! });
+  const isEarly = hours < plan.steps[step]!.min_hours;
+  const { decision, reason, ...details } = advanceByHand(overruled, { byHand, isEarly });
   const error = decision === "advance" ? await findHold(transaction, record) : undefined;
   const missing = error?.details["missing"];
   return {
@@ -54,7 +52,7 @@ export async function judgeRollout(
       rule: RULE,
       decision: error ? "hold" : decision,
       reason: error?.code ?? reason,
-      ...about,
+      ...details,
       ...(error && { error: error.message }),
       ...(missing !== undefined && { missing }),
       hours,
@@ -70,10 +68,10 @@ type StepDecision = Pick<Decision, "decision" | "kpi"> & { reason: string; at_st
 
 /** Lets a person advance a step that waits only for a person. */
 function advanceByHand(
-  decided: StepDecision,
+  decision: StepDecision,
   { byHand, isEarly }: { byHand: boolean; isEarly: boolean },
 ): StepDecision {
-  if (!byHand || decided.reason !== "manual") return decided;
+  if (!byHand || decision.reason !== "manual") return decision;
   return isEarly ? { decision: "hold", reason: "min_hours" } : { decision: "advance", reason: "manual" };
 }
 
@@ -82,13 +80,12 @@ function overrule(
   { decision, reason, kpi, step }: Omit<Decision, "readings">,
   { impossible, rollout }: { impossible: StoredRow | undefined; rollout: NonNullable<ChangeRecord["rollout"]> },
 ): StepDecision {
-  const decided = { decision, reason, ...(kpi !== undefined && { kpi }), ...(step !== undefined && { at_step: step }) };
-  if (decision === "rollback") return decided;
-  if (reason === "mismatch") return decided;
+  const byRule = { decision, reason, ...(kpi !== undefined && { kpi }), ...(step !== undefined && { at_step: step }) };
+  if (decision === "rollback" || reason === "mismatch") return byRule;
   if (rollout.mismatch) return { decision: "hold", reason: "mismatch" };
   if (impossible) return { decision: "hold", reason: "impossible_data", kpi: impossible.kpi, at_step: impossible.step };
   if (rollout.by_hand !== undefined) return { decision: "hold", reason: "by_hand" };
-  return decided;
+  return byRule;
 }
 
 /** Returns the hours since the oldest of the last feeds of the step's KPIs; 0 if none was fed. */

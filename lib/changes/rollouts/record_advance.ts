@@ -19,11 +19,11 @@ export function recordAdvance(
   const { step } = record.change.exposure!;
   const { shares } = record.rollout!;
   const share = shares[step + 1] ?? null;
-  const enactment = transaction.execute(
+  const result = transaction.execute(
     record,
     { type: "stage", event: "advanced", step, circumstance: { to: step + 1, share, ...circumstance } },
     actor,
   );
-  watchChange(transaction, enactment.record);
-  return enactment;
+  watchChange(transaction, result.record);
+  return result;
 }

@@ -22,8 +22,9 @@ export async function rejectDuringRollout(
   for (const operand of operands) {
     if (operation === "rollback" && operand.value === undefined) continue;
     const owner = await ledger.owner(operand);
-    const holder = owner === null || owner === change_id ? undefined : (await readRecord(tx, owner))?.change;
-    if (!holder || !isRollingOut(holder)) continue;
+    if (owner === null || owner === change_id) continue;
+    const owningChange = (await readRecord(tx, owner))?.change;
+    if (!owningChange || !isRollingOut(owningChange)) continue;
     const remedy =
       operation === "apply" ? "wait until everybody has its value, or roll it back" : `roll ${owner} back before it`;
     const message = `${owner} is being rolled out on the same target; ${remedy}`;

@@ -1,5 +1,5 @@
 /** Resolves advances of rollouts that a crash or a silent target system left unfinished. */
-import { runWithTimeLimit as limited } from "../../kit/time_limit.ts";
+import { runWithTimeLimit } from "../../kit/time_limit.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ProductAdapter } from "../operations/adapter_port.ts";
 import { endLease, hasRecordedFailure, mayTakeEffect } from "../operations/lease.ts";
@@ -14,17 +14,22 @@ import { isRollingOut } from "../rules/rollout_state.ts";
 import type { CommandResult, Transaction } from "../transaction.ts";
 import { recordAdvance } from "./record_advance.ts";
 
-/** Checks that the split of a step is set; `overwritten`: it was set, and the target holds another value now. */
+/**
+ * Checks that the split of a step is set; `overwritten`: it was set, and the target holds another value now; `unverified`: the
+ * host shows the change as rolled back; undefined: the host does not answer.
+ */
 export async function findStep(
   adapter: ProductAdapter,
   change: Change,
   step: number,
 ): Promise<"done" | "not_done" | "open" | "overwritten" | "unverified" | undefined> {
-  const found = await limited(async (signal) => adapter.findStage?.(change, step, signal)).catch(() => undefined);
-  if (found !== "done") return found;
+  const state = await runWithTimeLimit(async (signal) => adapter.findStage?.(change, step, signal)).catch(
+    () => undefined,
+  );
+  if (state !== "done") return state;
   const host = await tryReadHostState(adapter, change);
-  if (host === "unknown" || host === "absent") return "overwritten";
-  return host === "applied" ? found : host && "unverified";
+  if (host === undefined || host === "applied") return host && "done";
+  return host === "rolled_back" ? "unverified" : "overwritten";
 }
 
 /** Returns true while a rollout is at the step before `step`. */
@@ -36,13 +41,13 @@ export function completeAdvance(
   transaction: Transaction,
   before: ChangeRecord,
   { step, number, circumstance, signed, actor, authenticated, idp }: StageLease,
-  found: { resolved_after_interruption?: true; late?: true } = {},
+  resolution: { resolved_after_interruption?: true; late?: true } = {},
 ): CommandResult | undefined {
   if (!isBeforeStep(before.change, step)) return undefined;
   // The entry names the current intent; a signature under an earlier intent does not count for it.
   const isCurrent = signed === undefined || signed.manifest_hash === transaction.product.manifest_hash;
   return recordAdvance(transaction, before, {
-    circumstance: { ...circumstance, ordered: number, ...found, ...(isCurrent && signed?.facts) },
+    circumstance: { ...circumstance, ordered: number, ...resolution, ...(isCurrent && signed?.facts) },
     actor: isCurrent ? { actor, authenticated, idp } : serviceActor(),
   });
 }
@@ -54,13 +59,13 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
   const change = (await readRecord(deps.store, change_id))?.change;
   const moved = change && findMove(adapter, change);
   if (moved) deps.log.warn("an interrupted advance cannot be resolved", { change_id, error: describeMove(moved) });
-  const found = adapter && change && !moved ? await findStep(adapter, change, step) : undefined;
-  if (found === undefined && change && adapter) {
+  const state = adapter && change && !moved ? await findStep(adapter, change, step) : undefined;
+  if (state === undefined && change && adapter) {
     await storeUnresolvedLease(deps, lease);
     return moved ? "stranded" : "silent";
   }
-  if (found === "open") return found;
-  if (found === "unverified" || (found === "not_done" && mayTakeEffect(lease, deps.clock.now()))) {
+  if (state === "open") return state;
+  if (state === "unverified" || (state === "not_done" && mayTakeEffect(lease, deps.clock.now()))) {
     await storeUnresolvedLease(deps, lease);
     return "unknown";
   }
@@ -68,13 +73,11 @@ export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Prom
     await endLease(transaction, lease);
     const before = await transaction.change(change_id, "resolving");
     // A later edit of the target is drift like any other: a restore sets the split again.
-    if (found !== "done" && found !== "overwritten") return;
-    completeAdvance(
-      transaction,
-      before,
-      lease,
-      hasRecordedFailure(lease) ? { late: true } : { resolved_after_interruption: true },
-    );
+    if (state !== "done" && state !== "overwritten") return;
+    const resolution = hasRecordedFailure(lease)
+      ? { late: true as const }
+      : { resolved_after_interruption: true as const };
+    completeAdvance(transaction, before, lease, resolution);
   });
   return "resolved";
 }

@@ -64,7 +64,7 @@ export async function viewRollout(
   const details = audit_entries.map(({ detail }) => parseDetail(detail));
   const totals = isRunning
     ? await readSamples(reads, change.change_id)
-    : (details.findLast((one) => one.totals !== undefined)?.totals ?? []);
+    : (details.findLast((detail) => detail.totals !== undefined)?.totals ?? []);
   return {
     estimate: estimateSteps(stages).map(({ users, days }) => ({ users, days })),
     measured: measureSteps(stages, totals),
@@ -77,11 +77,11 @@ type Stages = NonNullable<Change["stages"]>;
 function measureSteps(stages: Stages, totals: readonly FedTotals[]): RolloutView["measured"] {
   const step = Math.max(0, ...totals.map((row) => row.step));
   const { readings } = decideRollout(toPlan(stages), { step, hours: 0, silent: 0, cells: toCells(totals) });
-  return readings.flatMap(({ step: at, kpi, treated, control, worse_low, worse_high }) => {
-    const row = totals.find((one) => one.step === at && one.kpi === kpi);
+  return readings.flatMap(({ step: readingStep, kpi, treated, control, worse_low, worse_high }) => {
+    const row = totals.find((fed) => fed.step === readingStep && fed.kpi === kpi);
     if (!row || treated === undefined || control === undefined) return [];
     return {
-      step: at,
+      step: readingStep,
       kpi,
       as_of: row.as_of,
       treated_n: row.treated.n,
@@ -101,11 +101,8 @@ function describeHold(
   entries: readonly AuditEntry[],
 ): Pick<RolloutView, "not_before" | "kpi" | "error"> {
   const lastHold = entries.findLast(({ event_type }) => event_type === "stage_held");
-  const { reason, kpi, error } = parseDetail(lastHold?.detail ?? "") as {
-    reason?: string;
-    kpi?: string;
-    error?: string;
-  };
+  type HoldFacts = { reason?: string; kpi?: string; error?: string };
+  const { reason, kpi, error } = parseDetail(lastHold?.detail ?? "") as HoldFacts;
   const isCurrent = reason === waits_for;
   const not_before = new Date(Date.parse(since) + stages.steps[step]!.min_hours * HOUR_MS).toISOString();
   return {

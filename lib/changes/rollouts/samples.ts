@@ -8,7 +8,7 @@ declare module "../../store/store.ts" {
     rollouts_running: true;
     samples: StoredSamples;
     /**
-     * Failed rollbacks that a rule ordered; `from` and `until`: the pause before the next try, in milliseconds since the epoch.
+     * Failed rollbacks that a rule ordered; `from` and `until`: the pause before the next attempt, milliseconds since the epoch.
      */
     rollout_rollbacks: { tries: number; from?: number; until?: number };
   }

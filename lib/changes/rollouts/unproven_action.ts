@@ -9,14 +9,14 @@ import { changeFacts } from "../rules/statement.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Actions that let a rollout continue. A hold needs no proof: it is always safe. */
-const ACTIONS = new Map<string, "resume" | "advance">([
+const CONTINUING_ACTIONS = new Map<string, "resume" | "advance">([
   ["stage_resumed", "resume"],
   ["stage_advanced", "advance"],
 ]);
 
 /**
- * Returns 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed one
- * came after it.
+ * Returns 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed resume or
+ * advance came after it.
  */
 export async function findUnprovenAction(
   { tx, origin, product }: Pick<Transaction, "tx" | "origin" | "product">,
@@ -41,7 +41,7 @@ export async function findUnprovenAction(
 }
 
 const isByPerson = ({ event_type, detail: { actor } }: ChangeEvent): boolean =>
-  ACTIONS.has(event_type) && typeof actor === "string" && !actor.startsWith("policy:");
+  CONTINUING_ACTIONS.has(event_type) && typeof actor === "string" && !actor.startsWith("policy:");
 
 async function isProven(
   { event_type, detail }: ChangeEvent,
@@ -51,6 +51,12 @@ async function isProven(
   const { step, note, manifest_hash = "" } = detail;
   const approver = detail.actor!;
   if (!requiresSignature(approver, signing)) return true;
-  const statement = { decision: "stage", step, action: ACTIONS.get(event_type), approver, note: note ?? "" } as const;
+  const statement = {
+    decision: "stage",
+    step,
+    action: CONTINUING_ACTIONS.get(event_type),
+    approver,
+    note: note ?? "",
+  } as const;
   return isValidConsent({ ...facts, ...statement, manifest_hash }, detail, signing);
 }

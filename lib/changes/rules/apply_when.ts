@@ -16,7 +16,10 @@ export const applyWhenSchema = () =>
       [z.enum(["manual", "approved"]), z.iso.datetime({ offset: true })],
       "must be manual, approved, or a time such as 2026-12-24T08:00:00Z",
     )
-    .transform((text) => (text === "manual" ? undefined : text === "approved" ? text : new Date(text).toISOString()));
+    .transform((text) => {
+      if (text === "manual") return undefined;
+      return text === "approved" ? text : new Date(text).toISOString();
+    });
 
 type ApplyWhenField = Pick<Change, "apply_when">;
 
@@ -33,14 +36,14 @@ export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy,
     throw invalidField("apply_when", `the intent's policy.apply_when does not list ${mode}`);
   if (mode === "approved") return;
   const { consent_ttl_hours, approval_ttl_hours } = policy;
-  const at = Date.parse(apply_when);
-  if (at <= now) throw invalidField("apply_when", "must be a time in the future");
-  const hours = [consent_ttl_hours, approval_ttl_hours].filter((limit) => limit !== undefined);
-  const last = now + hours.reduce((sum, limit) => sum + limit, 0) * HOUR_MS;
-  if (hours.length > 0 && at > last)
+  const applyTime = Date.parse(apply_when);
+  if (applyTime <= now) throw invalidField("apply_when", "must be a time in the future");
+  const limitHours = [consent_ttl_hours, approval_ttl_hours].filter((hours) => hours !== undefined);
+  const latestTime = now + limitHours.reduce((sum, hours) => sum + hours, 0) * HOUR_MS;
+  if (limitHours.length > 0 && applyTime > latestTime)
     throw invalidField(
       "apply_when",
-      `must be at ${new Date(last).toISOString()} or earlier: by then the change expires under the intent`,
+      `must be at ${new Date(latestTime).toISOString()} or earlier: by then the change expires under the intent`,
     );
 }
 

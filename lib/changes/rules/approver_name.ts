@@ -11,6 +11,6 @@ export const canBeApprover = (name: string): boolean =>
 
 /** Returns the group that a listed name such as `group:finance` stands for; undefined for a person's name. */
 export function findGroup(name: string): string | undefined {
-  const same = normalizeName(name);
-  return same.startsWith("group:") ? same.slice("group:".length) : undefined;
+  const normalizedName = normalizeName(name);
+  return normalizedName.startsWith("group:") ? normalizedName.slice("group:".length) : undefined;
 }

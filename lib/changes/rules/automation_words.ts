@@ -3,8 +3,8 @@ import { minuteText } from "../../kit/days.ts";
 import type { Change } from "./change.ts";
 
 /**
- * `applies by itself once approved`, `applies by itself at 2026-12-01 08:00 UTC`; undefined if a person applies it. A change
- * that still waits for consent at its time, as of `now` (milliseconds since the epoch), is left to a person.
+ * Describes the automatic apply, such as `applies by itself at 2026-12-01 08:00 UTC`; undefined if a person applies the change.
+ * `now`, in milliseconds since the epoch: a person must apply a change that still waits for consent after its time.
  */
 export function describeAutomation(
   { apply_when, automation_stopped, status }: Partial<Pick<Change, "apply_when" | "automation_stopped" | "status">>,

@@ -17,7 +17,7 @@ export const AUTONOMY_LEVEL_MEANINGS: Readonly<Record<AutonomyLevel, string>> = 
 /** How long after a model's draft a human's proposal on the same tenant and target counts as an edit of it. */
 export const MAX_EDIT_AGE_MS = 7 * 24 * 3600 * 1000;
 
-/** The newest draft of a model on one tenant and target: `model_drafts/<place>`. */
+/** The newest draft of a model on one tenant and target: `model_drafts/<target key>`. */
 export interface ModelDraft {
   change_id: string;
   at: string;
@@ -48,8 +48,9 @@ export function classifyAutonomy(
   const kind = change.proposer_kind;
   if (["agent", "model", "peer"].includes(kind)) return "L3";
   if (principals && (kind === "unknown" || isClaimed(authenticated))) return "unattributed";
-  const since = draft ? Date.parse(change.created_at) - Date.parse(draft.at) : -1;
-  return since >= 0 && since <= MAX_EDIT_AGE_MS ? "L2" : "L1";
+  if (!draft) return "L1";
+  const draftAge = Date.parse(change.created_at) - Date.parse(draft.at);
+  return draftAge >= 0 && draftAge <= MAX_EDIT_AGE_MS ? "L2" : "L1";
 }
 
 const isClaimed = (authenticated: DecisionMaker["authenticated"]): boolean =>

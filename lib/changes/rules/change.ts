@@ -1,4 +1,4 @@
-/** A ChangeProposal: its fields. */
+/** The fields of a change: the specification's ChangeProposal. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import type { Stages } from "../../rollout/stages.ts";

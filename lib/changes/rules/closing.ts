@@ -1,4 +1,4 @@
-/** Who may end a change that waits. Somebody always can, also under an intent that came after the consents. */
+/** The people who may deny or revoke an open change. Under every intent there is at least one. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
@@ -19,20 +19,20 @@ export function requireRevoker(change: Change, name: string, intent: Electorate)
 /** Lists the approvers of a change whose decisions still count under the intent. */
 function listEligibleApprovers(change: Change, intent: Electorate): string[] {
   const { signing, break_glass } = intent.policy;
-  const able = change.approvals.filter(
+  const eligible = change.approvals.filter(
     ({ approver, emergency }) =>
       canSign(approver, signing) &&
       (isDecider(change, approver, intent) ||
         (emergency === true && break_glass !== undefined && break_glass.approvers.includes(normalizeName(approver)))),
   );
-  return [...new Set(able.map(({ approver }) => approver))];
+  return [...new Set(eligible.map(({ approver }) => approver))];
 }
 
 /** Says who may end a change that waits for consent or for its apply. */
 export function describeClosers(change: Change, intent: Electorate): string {
   if (change.status === "pending_consent") return "each person who may approve it may deny it";
-  const able = listEligibleApprovers(change, intent);
-  if (able.length > 0) return `${able.join(", ")} may revoke it`;
+  const eligible = listEligibleApprovers(change, intent);
+  if (eligible.length > 0) return `${eligible.join(", ")} may revoke it`;
   const cause =
     change.approvals.length === 0 ? "nobody approved it but the intent" : "nobody who approved it can decide today";
   return `${cause}: each person who may approve it may revoke it`;

@@ -14,16 +14,16 @@ import type { SignatureResult } from "./require_signature.ts";
 export type Operation = "apply" | "rollback";
 
 /**
- * `running` under a lease; `unresolved`: it failed, and the host has yet to say how it was left; `unanswered`: the host did not
- * even answer in time, so that what it does not show may still come.
+ * `running` under a lease; `unresolved`: it failed, and the host has not yet said what state it left; `unanswered`: the host did
+ * not answer in time, so an effect that the host does not show yet may still appear.
  */
 export type OperationState = "running" | "unresolved" | "unanswered";
 
-type Required = "tenant_id" | "kind" | "target" | "summary";
+type RequiredField = "tenant_id" | "kind" | "target" | "summary";
 
 /** Fields that a proposer may state: the content of a change; absent is "not stated". */
-export type ProposeInput = Pick<Content, Required> & {
-  [Field in Exclude<keyof Content, Required>]?: Exclude<Content[Field], null> | undefined;
+export type ProposeInput = Pick<Content, RequiredField> & {
+  [Field in Exclude<keyof Content, RequiredField>]?: Exclude<Content[Field], null> | undefined;
 } & { supersedes?: string | undefined };
 
 /** A proposal as requested. With `promotes` it takes kind, target and value from the promoted change. */
@@ -35,7 +35,7 @@ export type RequestedProposal = Omit<ProposeInput, "kind" | "target"> & {
 export interface DraftRequester {
   asked_by: string | null;
   /** True if a trusted proxy vouches for the name. */
-  known?: boolean | undefined;
+  isVerified?: boolean | undefined;
   message_id: string;
 }
 
@@ -51,8 +51,8 @@ export type Command =
       rolled_back?: { target: string; at: string } | undefined;
       /** The newest applied change of the target, for a change that may be minor. */
       target_owner?: ChangeInForce;
-      /** Other live changes of the same tenant and target, or of one that a plan sets. */
-      live: readonly string[];
+      /** Other open changes of the same tenant and target, or of a target that a plan sets. */
+      openChanges: readonly string[];
       /** The error of an agent that has reached one of its limits. */
       limit_reached?: Error | undefined;
       /** The first target with limited steps that never held a number. */
@@ -68,11 +68,11 @@ export type Command =
       seen?: readonly string[] | null | undefined;
       signature?: SignatureResult | undefined;
     }
-  /** `target_owner`: the newest applied change of the target. */
   | {
       type: "approve";
       name: string;
       note: string;
+      /** The newest applied change of the target. */
       target_owner: ChangeInForce;
       emergency?: boolean | undefined;
       /** Digests of the values that the approver saw. */
@@ -87,8 +87,7 @@ export type Command =
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: SignatureResult | undefined }
   | { type: "expire" }
   | { type: "lapse" }
-  /** `owner`: the newest applied change of the target. */
-  | { type: "erase"; name: string; note: string; owner: ChangeInForce; signature?: SignatureResult | undefined }
+  | { type: "erase"; name: string; note: string; target_owner: ChangeInForce; signature?: SignatureResult | undefined }
   /** The operation is done. */
   | { type: "succeed"; operation: Operation; circumstance: object }
   /** The operation failed: at which stage, why, and how the host was left. */

@@ -61,7 +61,7 @@ interface UnreachableRule {
   message: string;
 }
 
-/** Lists rules of consent that nobody could ever meet. `keyed`: the names with keys, if only signed consents count. */
+/** Lists rules of consent that nobody could ever meet. `namesWithKeys`: present if only signed consents count. */
 export function findUnreachableConsents(
   rules: {
     approvers?: string[] | undefined;
@@ -88,13 +88,13 @@ function findUnreachableReview(
   namesWithKeys: readonly string[] | undefined,
 ): UnreachableRule[] {
   if (!break_glass || (!approvers && !namesWithKeys)) return [];
-  const counts = (name: string): boolean => !namesWithKeys || namesWithKeys.includes(name);
+  const canConsent = (name: string): boolean => !namesWithKeys || namesWithKeys.includes(name);
   const ownersOfAll = owners
     .filter(({ targets, tenants }) => targets.includes("*") && !tenants)
     .flatMap(({ approvers }) => approvers);
-  const reviewers = new Set([...(approvers ?? namesWithKeys!), ...ownersOfAll].filter(counts));
-  const others = new Set(break_glass.approvers.filter((name) => counts(name) && !reviewers.has(name)));
-  const needed = Math.max(0, break_glass.required - others.size);
+  const reviewers = new Set([...(approvers ?? namesWithKeys!), ...ownersOfAll].filter(canConsent));
+  const nonReviewers = new Set(break_glass.approvers.filter((name) => canConsent(name) && !reviewers.has(name)));
+  const needed = Math.max(0, break_glass.required - nonReviewers.size);
   if (reviewers.size > needed) return [];
   const description = namesWithKeys ? "those with keys who may approve" : "policy.approvers";
   const message = `leaves nobody to review it: of ${description}, which are ${reviewers.size}, the emergency itself needs ${needed}`;
@@ -114,13 +114,13 @@ function findUnreachableQuorum(
 
 /** Lists windows that are never open, and denied periods that are empty. */
 function findEmptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): UnreachableRule[] {
-  const ends = deny.flatMap((period, index) => {
+  const invalidPeriods = deny.flatMap((period, index) => {
     const path = ["windows", "deny", index, "to"];
     if (Date.parse(period.from) >= Date.parse(period.to)) return [{ path, message: "must be after from" }];
     if (hasNoEnd(period)) return [{ path, message: "must be within a year of from, since the period is yearly" }];
     return [];
   });
-  const hours = allow.flatMap(({ from, to }, index) =>
+  const invalidHours = allow.flatMap(({ from, to }, index) =>
     from === to || from === "24:00"
       ? [
           {
@@ -130,5 +130,5 @@ function findEmptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>)
         ]
       : [],
   );
-  return [...ends, ...hours];
+  return [...invalidPeriods, ...invalidHours];
 }

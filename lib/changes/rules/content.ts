@@ -16,14 +16,14 @@ export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
 export const contentDigest = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
 
-/** Returns the RFC 8785 JSON of a content. Only `value`, `sets` and `stages` have members of their own. */
+/** Returns the RFC 8785 JSON of a content. Only `value`, `sets` and `stages` can be objects or lists. */
 export function canonicalContent(content: Content): string {
   if (content.stages !== undefined || content.sets !== undefined) return canonicalJson(pickContent(content));
   const text = JSON.stringify(content, PLAIN_FIELDS);
   return content.value === undefined ? text : `${text.slice(0, -1)},"value":${canonicalJson(content.value)}}`;
 }
 
-/** Fields without members, in canonical order; `value` comes after all of them. */
+/** Fields that are never objects or lists, in canonical order; `value` comes after all of them. */
 const PLAIN_FIELDS = CONTENT_FIELDS.filter((field) => !["value", "sets", "stages"].includes(field)).sort();
 
 /** Picks the content of a change: the fields that consent is bound to. */

@@ -49,10 +49,10 @@ const findUselessValueRules = ({ targets, forbidden_targets }: Policy): string[]
 function findShortApprovals({ approval_ttl_hours: hours, windows }: Policy): string[] {
   if (hours === undefined) return [];
   return windows.deny.flatMap(({ from, to }, index) => {
-    const closed = (Date.parse(to) - Date.parse(from)) / HOUR_MS;
-    if (closed <= hours) return [];
+    const closedHours = (Date.parse(to) - Date.parse(from)) / HOUR_MS;
+    if (closedHours <= hours) return [];
     return [
-      `policy.approval_ttl_hours is ${hours}, and policy.windows.deny.${index} lasts ${Math.round(closed)} hours: a change approved at its beginning lapses before it can be applied`,
+      `policy.approval_ttl_hours is ${hours}, and policy.windows.deny.${index} lasts ${Math.round(closedHours)} hours: a change approved at its beginning lapses before it can be applied`,
     ];
   });
 }

@@ -33,9 +33,8 @@ export function findDeadline(
 ): number | undefined {
   if (!isLive(status)) return undefined;
   const hours = status === "approved" ? approval_ttl_hours : consent_ttl_hours;
-  return hours === undefined
-    ? undefined
-    : Date.parse((status === "approved" && decided_at) || created_at) + hours * HOUR_MS;
+  const since = status === "approved" && decided_at ? decided_at : created_at;
+  return hours === undefined ? undefined : Date.parse(since) + hours * HOUR_MS;
 }
 
 /** Returns when the review of an emergency consent is due, RFC 3339; null if none is due. */

@@ -23,7 +23,7 @@ export function describeRules(intent: Intent): string[] {
     policy.consent_ttl_hours === undefined
       ? "a change waits for consent as long as it takes"
       : `a change that waits for consent longer than ${policy.consent_ttl_hours} hours expires`,
-    ...owners(policy),
+    ...describeOwners(policy),
     ...(policy.approval_ttl_hours === undefined
       ? []
       : [`an approved change that is not applied within ${policy.approval_ttl_hours} hours lapses`]),
@@ -56,7 +56,7 @@ export function describeRules(intent: Intent): string[] {
     ...policy.targets.flatMap(describeValueRule),
     ...guardrails.map(describeGuardrail),
     Object.keys(kpis).length > 0 ? `goals are set for ${Object.keys(kpis).join(", ")}` : "no KPI has a goal",
-    ...permissions(intent),
+    ...describePermissions(intent),
     ...Object.entries(policy.groups).map(describeGroup),
     ...describePrincipals(intent),
   ];
@@ -77,7 +77,9 @@ function describeDeniedPeriod({
   yearly,
 }: Policy["windows"]["deny"][number]): string {
   const subject = targets ? `no change of ${targets.join(", ")}` : "nothing";
-  return `${subject}${describeTenants(tenants)} is applied from ${from} to ${to}${yearly ? " and on these days of every later year" : ""}${reason === "" ? "" : `: ${reason}`}`;
+  const repetition = yearly ? " and on these days of every later year" : "";
+  const cause = reason === "" ? "" : `: ${reason}`;
+  return `${subject}${describeTenants(tenants)} is applied from ${from} to ${to}${repetition}${cause}`;
 }
 
 const describeGroup = ([name, people]: [string, string[]]): string => `group:${name} stands for ${quoteNames(people)}`;
@@ -104,16 +106,16 @@ function describeSignatures({ policy: { signing } }: Intent): string {
 }
 
 /** Describes the owners' rules. A consent of a person in both lists counts for owners and quorum. */
-function owners({ owners, approvers, forbidden_targets }: Intent["policy"]): string[] {
+function describeOwners({ owners, approvers, forbidden_targets }: Intent["policy"]): string[] {
   return owners.flatMap(({ targets, tenants, approvers: names, required }) => {
     const changeable = targets.filter((target) => !isCovered(target, forbidden_targets));
     if (changeable.length === 0) return [];
-    const both = approvers === undefined || names.some((name) => approvers.includes(name));
-    const counted = both
+    const isApproverAmongOwners = approvers === undefined || names.some((name) => approvers.includes(name));
+    const counting = isApproverAmongOwners
       ? "; the consent of an owner who may approve any change counts for this and for the tier's number"
       : "; these do not count for the tier's number";
     return [
-      `among the consents to a change of ${changeable.join(", ")}${describeTenants(tenants)} must be ${required} of ${quoteNames(names)}${counted}`,
+      `among the consents to a change of ${changeable.join(", ")}${describeTenants(tenants)} must be ${required} of ${quoteNames(names)}${counting}`,
     ];
   });
 }
@@ -208,37 +210,39 @@ export const ACTION_TEXTS = {
 } as const satisfies Record<PermissionAction, string>;
 
 /** Describes who may take which actions, one rule for each group of people. */
-function permissions(intent: Intent): string[] {
-  const { permissions: listed } = intent.policy;
-  const byPeople = new Map<string, string[]>();
-  for (const [action, texts] of Object.entries(ACTION_TEXTS) as [PermissionAction, string][]) {
+function describePermissions(intent: Intent): string[] {
+  const textsByPeople = new Map<string, string[]>();
+  for (const [action, text] of Object.entries(ACTION_TEXTS) as [PermissionAction, string][]) {
     const names = listPermittedNames(action, intent);
     const people = names ? `only by ${quoteNames(names)}` : "by any authorised caller";
-    byPeople.set(people, [...(byPeople.get(people) ?? []), texts]);
+    textsByPeople.set(people, [...(textsByPeople.get(people) ?? []), text]);
   }
-  const rules = [...byPeople].map(([people, texts]) => `${texts.join(", ")} ${people}`);
-  const checksNames = Object.keys(listed).length > 0 && Object.keys(intent.principals).length > 0;
+  const rules = [...textsByPeople].map(([people, texts]) => `${texts.join(", ")} ${people}`);
+  const checksNames = Object.keys(intent.policy.permissions).length > 0 && Object.keys(intent.principals).length > 0;
   return [...rules, ...(checksNames ? ["a name that is only claimed satisfies no list of policy.permissions"] : [])];
 }
 
 function describePrincipals({ principals }: Intent): string[] {
   const describeAgent = (name: string): string => {
     const { targets, kinds, tenants, read, max_open, max_per_day } = findAgentLimits(name, { principals });
-    const scope = [
+    const limits = [
       ...(kinds ? [`only ${kinds.join(", ")}`] : []),
       ...(targets ? [`only on ${targets.join(", ")}`] : []),
       ...(tenants ? [`only${describeTenants(tenants)}`] : []),
+      `${max_open} open changes and ${max_per_day} proposals a UTC day at most`,
+      ...(read === "own" ? ["reads only what it proposed, where reads are protected"] : []),
     ];
-    return `${JSON.stringify(name)} (${[...scope, `${max_open} open changes and ${max_per_day} proposals a UTC day at most`, ...(read === "own" ? ["reads only what it proposed, where reads are protected"] : [])].join(", ")})`;
+    return `${JSON.stringify(name)} (${limits.join(", ")})`;
   };
-  const listKind = (kind: string) => Object.entries(principals).filter(([, principal]) => principal.kind === kind);
-  const [people, agents] = [listKind("person"), listKind("agent")];
+  const listNames = (kind: string) => Object.keys(principals).filter((name) => principals[name]!.kind === kind);
+  const people = listNames("person");
+  const agents = listNames("agent");
   if (people.length === 0 && agents.length === 0) return ["the intent names nobody: names are taken at their word"];
   return [
-    ...(people.length > 0 ? [`known as people are ${quoteNames(people.map(([name]) => name))}`] : []),
+    ...(people.length > 0 ? [`known as people are ${quoteNames(people)}`] : []),
     ...(agents.length > 0
       ? [
-          `agents with a secret of their own, which propose and withdraw only, are ${agents.map(([name]) => describeAgent(name)).join(", ")}`,
+          `agents with a secret of their own, which propose and withdraw only, are ${agents.map(describeAgent).join(", ")}`,
         ]
       : ["there are no agents"]),
   ];
@@ -251,8 +255,8 @@ function describeMinor({ policy, principals }: Intent): string {
   const { kinds, targets, tenants, max_affected_users, max_risk, max_per_day, agents, apply_when } = minor;
   if (kinds.length === 0 || targets.length === 0) return "no change is minor: policy.minor names no kind or no target";
   const owned = listOwnedTargets(owners, tenants);
-  const open = targets.filter((target) => !isCovered(target, [...owned, ...forbidden_targets]));
-  if (open.length === 0) return "no change is minor: every target of policy.minor has owners or is forbidden";
+  const minorTargets = targets.filter((target) => !isCovered(target, [...owned, ...forbidden_targets]));
+  if (minorTargets.length === 0) return "no change is minor: every target of policy.minor has owners or is forbidden";
   const bounds = [
     max_affected_users === undefined ? "any number of people" : `at most ${max_affected_users} people`,
     `${max_risk} risk${max_risk === "low" ? "" : " at most"}`,
@@ -264,5 +268,5 @@ function describeMinor({ policy, principals }: Intent): string {
       ? ["only of a proposer who is known by a signature, the proxy or a secret"]
       : []),
   ];
-  return `a change of ${kinds.join(", ")} on ${open.join(", ")}${describeTenants(tenants)} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
+  return `a change of ${kinds.join(", ")} on ${minorTargets.join(", ")}${describeTenants(tenants)} may be minor, which needs no consent, where the proposal asks for it and states affected_users, risk and reversible=true: ${bounds.join(", ")}`;
 }

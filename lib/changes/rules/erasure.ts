@@ -16,10 +16,10 @@ export const ERASED_FIELDS = ["value", "sets", "summary", "rationale", "affected
 
 /** Returns the content after an erasure. It still shows that there was a rationale, because statistics count rationales. */
 export function redactContent(content: Content): Content {
-  const { value: _, ...left } = content;
+  const { value: _, ...otherFields } = content;
   const rationale = content.rationale.trim() === "" ? "" : ERASED;
   const sets = content.sets?.map(({ tenant_id, target }) => ({ tenant_id, target }));
-  return { ...left, ...(sets && { sets }), summary: ERASED, rationale, affected_users: null };
+  return { ...otherFields, ...(sets && { sets }), summary: ERASED, rationale, affected_users: null };
 }
 
 /** Data that an erasure does not remove, in words. */
@@ -33,9 +33,13 @@ export const UNERASED_DATA = [
 
 /**
  * Requires that the content of a change is no longer needed. Errors: 400 `illegal_transition` while the change is open or if
- * its content is erased already, 409 `content_needed`. `owner`: the newest applied change of its target.
+ * its content is erased already, 409 `content_needed`. `target_owner`: the newest applied change of its target.
  */
-export function requireErasable(change: Change, { owner }: { owner: ChangeInForce }, intent: Intent): void {
+export function requireErasable(
+  change: Change,
+  { target_owner }: { target_owner: ChangeInForce },
+  intent: Intent,
+): void {
   const { change_id, status } = change;
   const allowed = listAllowedActions(change, intent);
   const details = { change_id, current_status: status, allowed };
@@ -51,7 +55,7 @@ export function requireErasable(change: Change, { owner }: { owner: ChangeInForc
     new AppError("content_needed", `cannot erase the content of ${change_id}: ${reason}`, details);
   if (isReviewDue(change)) throw createNeededError("its emergency waits for a review");
   if (status !== "applied") return;
-  if ([owner].flat().includes(change_id))
+  if ([target_owner].flat().includes(change_id))
     throw createNeededError("it is what its target holds now; roll it back first");
   if (!hasNoValue(change))
     throw createNeededError(

@@ -54,7 +54,7 @@ export interface EventDetail {
   target_held?: string | null;
   /** The change in force on the target after a rollback. */
   target_holds?: string | null;
-  /** In a proposal under `on_conflict: block`: no other change of its target was live. */
+  /** In a proposal under `on_conflict: block`: no other change of its target was open. */
   alone?: true;
   /** Number of a minor change on its day. */
   minor_number?: number;
@@ -126,16 +126,16 @@ export const isRolledBack = ({ target_holds }: PlanTarget): boolean => target_ho
 
 /** Lists the targets that an entry reports; for a plan those that it sets. */
 export function listTargets({ tenant, detail }: { tenant: string; detail: string }): readonly PlanTarget[] {
-  const facts = parseDetail(detail);
-  const { target, sets } = facts;
+  const fields = parseDetail(detail);
+  const { target, sets } = fields;
   if (Array.isArray(sets))
-    return sets.filter((one) => typeof one?.tenant_id === "string" && typeof one.target === "string");
-  return target === undefined ? [] : [{ ...facts, tenant_id: tenant, target }];
+    return sets.filter((facts) => typeof facts?.tenant_id === "string" && typeof facts.target === "string");
+  return target === undefined ? [] : [{ ...fields, tenant_id: tenant, target }];
 }
 
 /** Returns the facts of an entry about one target; undefined if it reports nothing about it. */
 export const findTargetFacts = (entry: Parameters<typeof listTargets>[0], key: { tenant_id: string; target: string }) =>
-  listTargets(entry).find((one) => isSameTarget(one, key));
+  listTargets(entry).find((facts) => isSameTarget(facts, key));
 
 /** Reads an entry. */
 export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({

@@ -107,10 +107,10 @@ function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: Change
   const remainingFields = Object.entries(change).filter(
     ([field]) => !(ERASED_FIELDS as readonly string[]).includes(field),
   );
-  const left = Object.fromEntries(remainingFields) as unknown as Lifecycle;
+  const remaining = Object.fromEntries(remainingFields) as unknown as Lifecycle;
   return {
     ...state,
-    change: { ...left, erased: { at, entry: id, digest }, revision: change.revision + 1 },
+    change: { ...remaining, erased: { at, entry: id, digest }, revision: change.revision + 1 },
     audit: [...state.audit, id],
   };
 }
@@ -118,9 +118,9 @@ function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: Change
 /** A decision on an approved change, or during a rollout, states the status before it in `from`; other events must not. */
 function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
   const { status } = change;
-  const isFurther = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
-  if (isFurther !== (from !== undefined)) return false;
-  return hasStep(step, status) || (isFurther && step === "approve" && from === status);
+  const isAfterApproval = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));
+  if (isAfterApproval !== (from !== undefined)) return false;
+  return hasStep(step, status) || (isAfterApproval && step === "approve" && from === status);
 }
 
 function createState({ id, change_id, timestamp, detail }: ChangeEvent): ChangeState | undefined {
@@ -164,8 +164,8 @@ function createState({ id, change_id, timestamp, detail }: ChangeEvent): ChangeS
 /** Adds a decision. Later intents may require more consents than the proposal recorded, but never fewer. */
 function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent): Partial<Lifecycle> | undefined {
   const { decision, approver = null, note = null } = detail;
-  const last = { approver, approval_note: note };
-  if (decision !== "approved") return { ...last, status: "denied", resolution: decision!, decided_at: at };
+  const lastDecision = { approver, approval_note: note };
+  if (decision !== "approved") return { ...lastDecision, status: "denied", resolution: decision!, decided_at: at };
   const signature = {
     ...(detail.seen === undefined ? {} : { seen: detail.seen }),
     ...(detail.key === undefined ? {} : { key: detail.key }),
@@ -176,14 +176,15 @@ function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent
     ...change.approvals,
     { approver: approver ?? "", note: note ?? "", at, ...emergency, ...signature },
   ];
-  const ordinary = approvals.filter((approval) => !approval.emergency && !isMandateApproval(approval)).length;
-  const { status = ordinary >= change.required_approvers ? "approved" : change.status } = detail;
-  const recorded = { ...last, approvals, ...createReview(change, at, detail) };
+  const ordinaryCount = approvals.filter((approval) => !approval.emergency && !isMandateApproval(approval)).length;
+  const isQuorumReached = ordinaryCount >= change.required_approvers;
+  const { status = isQuorumReached ? "approved" : change.status } = detail;
+  const consented = { ...lastDecision, approvals, ...createReview(change, at, detail) };
   if (change.status === "approved" || change.status === "applied")
-    return status === change.status ? recorded : undefined;
-  if (status !== "approved") return recorded;
-  if (ordinary < change.required_approvers && !recorded.review && !detail.mandate) return undefined;
-  return { ...recorded, status: "approved", decided_at: at };
+    return status === change.status ? consented : undefined;
+  if (status !== "approved") return consented;
+  if (!isQuorumReached && !consented.review && !detail.mandate) return undefined;
+  return { ...consented, status: "approved", decided_at: at };
 }
 
 /** The review that an emergency's quorum makes due. */
@@ -197,7 +198,7 @@ function createReview(
   return { review: { due_at, verdict: null, approver: null, note: null, at: null } };
 }
 
-/** The owner of the target at the last approval, if the log records it. */
+/** The change in force on the target at the last approval, if the log records it. */
 function pickTargetOwner(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
   const { target_owner = state.target_owner } = detail;
   return target_owner === undefined ? {} : { target_owner };
@@ -218,7 +219,7 @@ const createApplied = ({ id, timestamp, detail }: ChangeEvent): ApplyRecord => (
   kpis: detail.kpis ?? {},
   ...pickReplaced(detail),
   ...(detail.sets && {
-    sets: detail.sets.map((one) => ({ tenant_id: one.tenant_id, target: one.target, ...pickReplaced(one) })),
+    sets: detail.sets.map((facts) => ({ tenant_id: facts.tenant_id, target: facts.target, ...pickReplaced(facts) })),
   }),
 });
 
@@ -237,10 +238,10 @@ function evolveApplied(
 ): ApplyRecord | null {
   const rolledBack = event_type === "change_rollback_failed" ? detail.sets?.filter(isRolledBack) : undefined;
   if (!applied?.sets || !rolledBack?.length) return applied;
-  const sets = applied.sets.map((one) =>
-    one.rolled_back_at === undefined && rolledBack.some((key) => isSameTarget(key, one))
-      ? { ...one, rolled_back_at: timestamp }
-      : one,
+  const sets = applied.sets.map((target) =>
+    target.rolled_back_at === undefined && rolledBack.some((key) => isSameTarget(key, target))
+      ? { ...target, rolled_back_at: timestamp }
+      : target,
   );
   return { ...applied, sets };
 }

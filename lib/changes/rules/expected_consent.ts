@@ -9,7 +9,7 @@ import { canSign } from "./signing.ts";
 /** Returns true if a rule still lacks a consent that this person can give. */
 export function isConsentExpected(change: Change, name: string, intent: Electorate): boolean {
   const { policy } = intent;
-  const own = normalizeName(name);
+  const normalizedName = normalizeName(name);
   const canConsent =
     isDecider(change, name, intent) && !isForbiddenSelfApproval(change, name, policy) && canSign(name, policy.signing);
   if (!canConsent || !isLive(change.status)) return false;
@@ -17,12 +17,13 @@ export function isConsentExpected(change: Change, name: string, intent: Electora
   // After the rules became looser, a change may lack no consent and wait only for its next event.
   if (missing.length === 0) return change.status === "pending_consent";
   const hasConsented = listValidApprovals(change, intent).some(
-    ({ approver, emergency }) => !emergency && normalizeName(approver) === own,
+    ({ approver, emergency }) => !emergency && normalizeName(approver) === normalizedName,
   );
   return (
     !hasConsented &&
     missing.some(
-      ({ of, unreachable }) => of.some((one) => normalizeName(one) === own) || (of.length === 0 && !unreachable),
+      ({ of, unreachable }) =>
+        of.some((listed) => normalizeName(listed) === normalizedName) || (of.length === 0 && !unreachable),
     )
   );
 }

@@ -1,4 +1,4 @@
-/** A freeze of the service: nothing is applied until it is lifted or over. */
+/** A freeze of the service: nothing is applied until a person lifts the freeze or it ends. */
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 

@@ -50,7 +50,7 @@ export interface GateInput {
   intent: Intent;
   /** Why it is too late to approve or apply the change. */
   overdue?: string | undefined;
-  /** Other live changes of the same tenant and target. */
+  /** Other open changes of the same tenant and target. */
   conflicts: readonly string[];
   /** An operation on the change that is under way or unresolved. */
   operation?: OperationState | undefined;
@@ -62,105 +62,110 @@ export interface GateInput {
   /** Why the intent does not allow the value, in words. */
   not_allowed?: string | undefined;
   /** Only for an approved change. */
-  owners?: ChangesInForce | undefined;
+  changesInForce?: ChangesInForce | undefined;
   /** Conditions that block every apply. */
   holds: readonly Hold[];
 }
 
 /** Lists the gates of a change under today's intent. */
-export function listGates(
-  change: Change,
-  {
-    intent,
-    overdue,
-    conflicts,
-    operation,
-    unresolved_targets,
-    other_operation,
-    guardrail,
-    not_allowed,
-    owners,
-    holds,
-  }: GateInput,
-): Gate[] {
-  const { policy } = intent;
-  const gates: Gate[] = [];
-  const add = (gate: Gate["gate"], state: Gate["state"], message: string) => gates.push({ gate, state, message });
-  const { status } = change;
-  const { received, needed } = countQuorum(change, intent);
-  const missing = listMissingConsents(change, intent);
-  const unreachable = (rule: string): string =>
-    missing.some((one) => one.rule === rule && one.unreachable)
-      ? `; too few are left who may, and ${describeClosers(change, intent)}`
-      : "";
-  if (isLive(status)) {
-    if (isEmergencyApproved(change, intent)) add("consent", "pass", "approved in an emergency");
-    else if (isApprovedByMandate(change, policy))
-      add("consent", "pass", `approved by mandate ${findApprovingMandate(change)}`);
-    else if (needed === 0) add("consent", "pass", "a minor change: the intent's own consent");
-    else
-      add(
-        "consent",
-        received >= needed ? "pass" : "block",
-        `${received} of ${needed} ${needed === 1 ? "consent" : "consents"}${unreachable(QUORUM)}`,
-      );
-    for (const { rule, count, of } of missing.filter(({ rule }) => rule !== QUORUM))
-      add(
-        "owners",
-        "block",
-        `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}${unreachable(rule)}`,
-      );
-    if (overdue !== undefined) add("deadline", "block", overdue);
-    const forbidden = findCoveredTarget(change, { targets: policy.forbidden_targets });
-    if (forbidden !== undefined)
-      add(
-        "forbidden_target",
-        "block",
-        `${forbidden} is under the intent's forbidden_targets; ${describeClosers(change, intent)}`,
-      );
-    else add("forbidden_target", "pass", "the intent does not forbid this target");
-    if (not_allowed !== undefined)
-      add("value_not_allowed", "block", `${not_allowed}; ${describeClosers(change, intent)}`);
-    if (conflicts.length > 0)
-      add("target_conflict", "warn", `other live changes on this target: ${conflicts.join(", ")}`);
-    for (const { gate, message } of holds) add(gate, isEmergencyApproved(change, intent) ? "warn" : "block", message);
-    const moved = owners && describeMovedTarget(owners);
-    if (moved !== undefined)
-      if (policy.on_stale === "report") add("target_moved", "warn", moved);
-      else add("target_moved", "block", `${moved}; ${describeClosers(change, intent)}, and it is proposed again`);
-    if (change.automation_stopped)
-      add("automation_stopped", "warn", `it no longer applies by itself: ${change.automation_stopped.reason}`);
-    if (!change.reversible) add("reversible", "warn", "the proposer says it cannot be undone");
-  }
+export function listGates(change: Change, input: GateInput): Gate[] {
+  const { intent, guardrail } = input;
+  const gates = isLive(change.status)
+    ? [...listConsentGates(change, intent), ...listValueGates(change, input), ...listApplyGates(change, input)]
+    : [];
   if (isReviewDue(change)) {
     const reviewers = listReviewers(change, intent);
     const noReviewer =
       reviewers?.length === 0 ? "; nobody may under today's intent, which has to name somebody else" : "";
-    add("review", "warn", `an emergency consent is to be reviewed by ${change.review!.due_at}${noReviewer}`);
+    gates.push(warn("review", `an emergency consent is to be reviewed by ${change.review!.due_at}${noReviewer}`));
   }
-  const next = change.status === "applied" ? "rollback" : "apply";
-  const permitted = isLive(status) || status === "applied" ? listPermittedNames(next, intent) : undefined;
-  if (permitted)
-    add("permission", "pass", `only ${permitted.join(", ")} may ${next === "apply" ? "apply it" : "roll it back"}`);
-  if (operation === "running") add("operation", "block", "an operation on the host is under way");
-  else if (operation)
-    add(
-      "operation",
-      "block",
-      `the host has not said how the last operation left ${unresolved_targets?.join(", ") ?? "it"}; it is asked again in each cycle`,
-    );
-  if (other_operation)
-    add(
-      "operation",
-      "block",
-      other_operation.state === "running"
-        ? `an operation on ${other_operation.change_id}, which is on the same target, is under way`
-        : `the host has not said how the last operation left ${other_operation.change_id}, which is on the same target; it is asked again in each cycle`,
-    );
+  gates.push(...listPermissionGates(change, intent), ...listOperationGates(input));
   if (guardrail) {
     const { kpi, regression, max_regression } = guardrail;
-    const allowed = `the intent allows ${max_regression}`;
-    add("guardrail", "warn", `${kpi} is worse by ${regression} than at the apply; ${allowed}`);
+    const comparison = `${kpi} is worse by ${regression} than at the apply`;
+    gates.push(warn("guardrail", `${comparison}; the intent allows ${max_regression}`));
   }
   return gates;
+}
+
+const pass = (gate: Gate["gate"], message: string): Gate => ({ gate, state: "pass", message });
+const block = (gate: Gate["gate"], message: string): Gate => ({ gate, state: "block", message });
+const warn = (gate: Gate["gate"], message: string): Gate => ({ gate, state: "warn", message });
+
+/** Lists the gates of the quorum and of the owners. */
+function listConsentGates(change: Change, intent: Intent): Gate[] {
+  const missing = listMissingConsents(change, intent);
+  const describeUnreachable = (rule: string): string =>
+    missing.some((consent) => consent.rule === rule && consent.unreachable)
+      ? `; too few are left who may, and ${describeClosers(change, intent)}`
+      : "";
+  const ownerGates = missing
+    .filter(({ rule }) => rule !== QUORUM)
+    .map(({ rule, count, of }) => {
+      const demand = `${count} more of ${of.join(", ") || "nobody who may"} must consent: ${rule}`;
+      return block("owners", demand + describeUnreachable(rule));
+    });
+  return [createQuorumGate(change, intent, describeUnreachable(QUORUM)), ...ownerGates];
+}
+
+function createQuorumGate(change: Change, intent: Intent, unreachable: string): Gate {
+  if (isEmergencyApproved(change, intent)) return pass("consent", "approved in an emergency");
+  if (isApprovedByMandate(change, intent.policy))
+    return pass("consent", `approved by mandate ${findApprovingMandate(change)}`);
+  const { received, needed } = countQuorum(change, intent);
+  if (needed === 0) return pass("consent", "a minor change: the intent's own consent");
+  const message = `${received} of ${needed} ${needed === 1 ? "consent" : "consents"}${unreachable}`;
+  return received >= needed ? pass("consent", message) : block("consent", message);
+}
+
+/** Lists the gates of the time limit, the target and the value. */
+function listValueGates(change: Change, { intent, overdue, not_allowed, conflicts }: GateInput): Gate[] {
+  const gates = overdue === undefined ? [] : [block("deadline", overdue)];
+  const forbidden = findCoveredTarget(change, { targets: intent.policy.forbidden_targets });
+  const closers = describeClosers(change, intent);
+  if (forbidden === undefined) gates.push(pass("forbidden_target", "the intent does not forbid this target"));
+  else gates.push(block("forbidden_target", `${forbidden} is under the intent's forbidden_targets; ${closers}`));
+  if (not_allowed !== undefined) gates.push(block("value_not_allowed", `${not_allowed}; ${closers}`));
+  if (conflicts.length > 0)
+    gates.push(warn("target_conflict", `other live changes on this target: ${conflicts.join(", ")}`));
+  return gates;
+}
+
+/** Lists the gates of freezes, windows, a moved target, a stopped automatic apply and an irreversible change. */
+function listApplyGates(change: Change, { intent, holds, changesInForce }: GateInput): Gate[] {
+  const createHold = isEmergencyApproved(change, intent) ? warn : block;
+  const gates = holds.map(({ gate, message }) => createHold(gate, message));
+  const moved = changesInForce && describeMovedTarget(changesInForce);
+  if (moved !== undefined)
+    gates.push(
+      intent.policy.on_stale === "report"
+        ? warn("target_moved", moved)
+        : block("target_moved", `${moved}; ${describeClosers(change, intent)}, and it is proposed again`),
+    );
+  if (change.automation_stopped)
+    gates.push(warn("automation_stopped", `it no longer applies by itself: ${change.automation_stopped.reason}`));
+  if (!change.reversible) gates.push(warn("reversible", "the proposer says it cannot be undone"));
+  return gates;
+}
+
+function listPermissionGates({ status }: Change, intent: Intent): Gate[] {
+  if (!isLive(status) && status !== "applied") return [];
+  const operation = status === "applied" ? "rollback" : "apply";
+  const permitted = listPermittedNames(operation, intent);
+  if (!permitted) return [];
+  const action = operation === "apply" ? "apply it" : "roll it back";
+  return [pass("permission", `only ${permitted.join(", ")} may ${action}`)];
+}
+
+function listOperationGates({ operation, unresolved_targets, other_operation }: GateInput): Gate[] {
+  const gates: Gate[] = [];
+  const describeUnresolved = (subject: string): string =>
+    `the host has not said how the last operation left ${subject}; it is asked again in each cycle`;
+  if (operation === "running") gates.push(block("operation", "an operation on the host is under way"));
+  else if (operation) gates.push(block("operation", describeUnresolved(unresolved_targets?.join(", ") ?? "it")));
+  if (!other_operation) return gates;
+  const otherChange = `${other_operation.change_id}, which is on the same target`;
+  const isRunning = other_operation.state === "running";
+  const message = isRunning ? `an operation on ${otherChange}, is under way` : describeUnresolved(otherChange);
+  return [...gates, block("operation", message)];
 }

@@ -21,17 +21,17 @@ export function expandGroups<P extends { groups: Readonly<Record<string, readonl
   reportIssue: ReportIssue,
 ): P {
   const { groups } = policy;
-  const known = Object.keys(groups);
-  const membersOf = (name: string, path: PropertyKey[]): readonly string[] => {
+  const groupNames = Object.keys(groups);
+  const listMembers = (name: string, path: PropertyKey[]): readonly string[] => {
     const group = findGroup(name);
     if (group === undefined) return [name];
     if (Object.hasOwn(groups, group)) return groups[group]!;
-    const hint = known.length > 0 ? suggestWord(group, known) : "there is none";
+    const hint = groupNames.length > 0 ? suggestWord(group, groupNames) : "there is none";
     reportIssue(path, `is no group of policy.groups: ${hint}`);
     return [];
   };
   return mapNameLists(policy, ["policy"], (names, path) => [
-    ...new Set(names.flatMap((name, index) => membersOf(name, [...path, index]))),
+    ...new Set(names.flatMap((name, index) => listMembers(name, [...path, index]))),
   ]);
 }
 
@@ -42,10 +42,10 @@ export function mapNameLists<T>(
   map: (names: readonly string[], path: PropertyKey[]) => readonly string[],
 ): T {
   if (typeof rule !== "object" || rule === null) return rule;
-  const inside = (key: string | number, inner: unknown): unknown => mapNameLists(inner, [...path, key], map);
+  const mapMember = (key: string | number, inner: unknown): unknown => mapNameLists(inner, [...path, key], map);
   if (!Array.isArray(rule))
-    return Object.fromEntries(Object.entries(rule).map(([field, inner]) => [field, inside(field, inner)])) as T;
-  return (isNameList(path) ? map(rule, path) : rule.map((inner, index) => inside(index, inner))) as T;
+    return Object.fromEntries(Object.entries(rule).map(([field, inner]) => [field, mapMember(field, inner)])) as T;
+  return (isNameList(path) ? map(rule, path) : rule.map((inner, index) => mapMember(index, inner))) as T;
 }
 
 /** Returns true for the path of a list of names in `policy`. Schemas in `policy.targets` may have members of the same names. */

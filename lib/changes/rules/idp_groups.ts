@@ -5,7 +5,7 @@ import { findPrincipal, type Principals } from "./principals.ts";
 
 declare module "./event.ts" {
   interface EventDetail {
-    /** Groups of the identity provider that the intent asked of the actor. */
+    /** Groups of the identity provider that the intent requires of the actor. */
     idp?: string[];
   }
 }

@@ -201,12 +201,12 @@ function reportUnreachableRules(
     reportIssue(["policy", ...path], message);
   if (policy.mandates && !signedOnly)
     reportIssue(["policy", "mandates"], "needs policy.signed_only: only signatures make a mandate");
-  const unlisted = findAutomationProblem(policy);
-  if (unlisted) reportIssue(["policy", "permissions", "apply"], unlisted);
-  const known = listKpiNames({ kpis });
+  const automationProblem = findAutomationProblem(policy);
+  if (automationProblem) reportIssue(["policy", "permissions", "apply"], automationProblem);
+  const kpiNames = listKpiNames({ kpis });
   guardrails.forEach(({ kpi }, index) => {
-    if (!known.includes(kpi))
-      reportIssue(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: ${suggestWord(kpi, known)}`);
+    if (!kpiNames.includes(kpi))
+      reportIssue(["policy", "guardrails", index, "kpi"], `is no KPI of this intent: ${suggestWord(kpi, kpiNames)}`);
   });
 }
 
@@ -231,7 +231,7 @@ export interface LoadedIntent {
   manifest_hash: string;
 }
 
-/** Reads an intent's JSON text. Errors: `IntentInvalid`, also for a field that no rule has, unless it begins with `x-`. */
+/** Reads an intent's JSON text. Errors: `IntentInvalid`, also for an unknown field of a rule unless it begins with `x-`. */
 export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
   let stated: unknown;
   try {
@@ -248,17 +248,17 @@ export function loadIntent(text: string, sha256: Sha256): LoadedIntent {
     throw new IntentInvalid(
       `${inexact} has a number with more digits than can be stored exactly; write it as a string`,
     );
-  const parsed = intentSchema().safeParse(removeNotes(stated), { reportInput: true });
+  const parsed = intentSchema().safeParse(removeExtensions(stated), { reportInput: true });
   // Unknown fields are allowed at the top level, unless they look like misplaced or misspelt rules.
   const topLevelProblems = findTopLevelProblems(stated);
   if (!parsed.success || topLevelProblems.length > 0) {
-    const rules = (parsed.error?.issues ?? []).map((issue) => {
+    const ruleProblems = (parsed.error?.issues ?? []).map((issue) => {
       const field = issue.path.join(".") || "the product intent";
       if (issue.code === "invalid_key") return `${field}: the name ${issue.issues[0]?.message}`;
       const absent = issue.code === "invalid_type" && issue.input === undefined;
       return `${field} ${absent ? "is required" : issue.message}`;
     });
-    throw new IntentInvalid([...topLevelProblems, ...rules].join("; "));
+    throw new IntentInvalid([...topLevelProblems, ...ruleProblems].join("; "));
   }
   const manifest = canonicalJson(stated);
   if (new TextEncoder().encode(manifest).length > MAX_MANIFEST_BYTES)
@@ -285,7 +285,7 @@ const containsMember = (value: unknown, name: string): boolean =>
   (Object.hasOwn(value, name) || Object.values(value).some((inner) => containsMember(inner, name)));
 
 /** Copies a manifest without the unknown fields that begin with `x-`. */
-function removeNotes(stated: unknown): unknown {
+function removeExtensions(stated: unknown): unknown {
   const { error } = manifestSchema().safeParse(stated);
   const copy = structuredClone(stated);
   for (const issue of error?.issues ?? [])
@@ -296,7 +296,7 @@ function removeNotes(stated: unknown): unknown {
 }
 
 const resolvePath = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce((within, key) => (within as Record<PropertyKey, unknown>)[key], value);
+  path.reduce((parent, key) => (parent as Record<PropertyKey, unknown>)[key], value);
 
 /** Lists the KPIs that a feed may name under this intent. */
 export const listKpiNames = (intent: Pick<Intent, "kpis">): string[] => [

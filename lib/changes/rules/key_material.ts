@@ -61,9 +61,8 @@ function isRsa(hex: string): boolean {
     const first = parseInt(hex.slice(offset + 2, offset + 4), 16);
     const digits = first < 0x80 ? 0 : (first - 0x80) * 2;
     const length = digits === 0 ? first : parseInt(hex.slice(offset + 4, offset + 4 + digits), 16);
-    const shortest = length < 0x80 ? 0 : length < 0x100 ? 2 : 4;
     offset += 4 + digits;
-    return digits === shortest ? offset + length * 2 : NaN;
+    return digits === countLengthDigits(length) ? offset + length * 2 : NaN;
   };
   const totalDigits = hex.length;
   if (enterElement("30") !== totalDigits || !hex.startsWith(SPKI.RS256, offset)) return false;
@@ -79,6 +78,12 @@ function isRsa(hex: string): boolean {
     offset = next;
   }
   return true;
+}
+
+/** Returns how many hex digits a length has in DER after its first byte. */
+function countLengthDigits(length: number): number {
+  if (length < 0x80) return 0;
+  return length < 0x100 ? 2 : 4;
 }
 
 /** Parses a public key from the line of a `.pub` file; undefined for a key that cannot be used. */

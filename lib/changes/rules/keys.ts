@@ -65,9 +65,10 @@ const sshKeySchema = () =>
 /** Returns true for a secure origin of the relying party or of a subdomain. */
 function isOriginOfHost(origin: string, rpId: string): boolean {
   if (!URL.canParse(origin)) return false;
-  const { origin: own, protocol, hostname } = new URL(origin);
-  const secure = protocol === "https:" || (protocol === "http:" && hostname === "localhost");
-  return secure && own === origin && (hostname === rpId || hostname.endsWith(`.${rpId}`));
+  const url = new URL(origin);
+  const isSecure = url.protocol === "https:" || (url.protocol === "http:" && url.hostname === "localhost");
+  const isOfHost = url.hostname === rpId || url.hostname.endsWith(`.${rpId}`);
+  return isSecure && isOfHost && url.origin === origin;
 }
 
 /** One key of the intent. */

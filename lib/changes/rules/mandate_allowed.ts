@@ -36,13 +36,13 @@ export interface EffectiveBounds extends MandateBounds {
 
 /** Returns the effective bounds under a policy. */
 export function effectiveBounds({ bounds, created_at, signed_at }: MandateRecord, rule: MandatesRule): EffectiveBounds {
-  const latest = new Date(Date.parse(created_at) + rule.max_days * DAY_MS).toISOString();
-  const started = signed_at ?? created_at;
+  const latestEnd = new Date(Date.parse(created_at) + rule.max_days * DAY_MS).toISOString();
+  const validSince = signed_at ?? created_at;
   return {
     ...bounds,
     max_per_day: Math.min(bounds.max_per_day, rule.max_per_day),
     max_open: Math.min(bounds.max_open, rule.max_open),
-    from: bounds.from !== undefined && bounds.from > started ? bounds.from : started,
-    until: bounds.until < latest ? bounds.until : latest,
+    from: bounds.from !== undefined && bounds.from > validSince ? bounds.from : validSince,
+    until: bounds.until < latestEnd ? bounds.until : latestEnd,
   };
 }

@@ -8,7 +8,7 @@ import type { MaxStep } from "./target_rules.ts";
 /** The bounds that a narrowing changes; the agent and the beginning stay. */
 export type Narrowing = { [K in Exclude<keyof MandateBounds, "agent" | "from">]?: MandateBounds[K] | undefined };
 
-type Rules = {
+type NarrowingRules = {
   [K in keyof Required<Narrowing>]: (before: MandateBounds[K], after: NonNullable<Narrowing[K]>) => string | undefined;
 };
 
@@ -16,8 +16,8 @@ type Rules = {
 export type FindDirection = (kpi: string) => 1 | -1;
 
 /**
- * Returns the bounds after a narrowing; without `directionOf` floors are compared by their KPIs alone. Errors: 400
- * `invalid_field` for a bound that is wider, or where none changes.
+ * Returns the bounds after a narrowing. Without `findDirection`, only the KPIs of the floors are compared. Errors: 400
+ * `invalid_field` for a bound that is wider, or if no bound changes.
  */
 export function narrowBounds(before: MandateBounds, narrow: Narrowing, findDirection?: FindDirection): MandateBounds {
   const rules = createRules(findDirection);
@@ -37,11 +37,11 @@ const checkNumber = (before: number | undefined, after: number): string | undefi
   before !== undefined && after > before ? `must be ${before} or less` : undefined;
 
 const checkSubset = (before: readonly string[], after: readonly string[]): string | undefined => {
-  const added = after.find((one) => !before.includes(one));
+  const added = after.find((item) => !before.includes(item));
   return added === undefined ? undefined : `must be some of ${before.join(", ")}, and has ${added}`;
 };
 
-const createRules = (findDirection: FindDirection | undefined): Rules => ({
+const createRules = (findDirection: FindDirection | undefined): NarrowingRules => ({
   targets: checkSubset,
   kinds: checkSubset,
   tenants: (before, after) => {

@@ -140,9 +140,9 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   mandate_signed(mandate, event) {
     const { status, bounds, systems } = event.detail;
     const signature = readSignature(event);
-    const isSame =
+    const isSameDraft =
       canonicalJson({ bounds, systems }) === canonicalJson({ bounds: mandate.bounds, systems: mandate.systems });
-    if (!signature || !isSame || mandate.state !== "draft" || (status !== "draft" && status !== "active"))
+    if (!signature || !isSameDraft || mandate.state !== "draft" || (status !== "draft" && status !== "active"))
       return undefined;
     const signatures = [...mandate.signatures, signature];
     return status === "draft"

@@ -56,17 +56,15 @@ export function listMissingSignatures(
   const { policy } = intent;
   const signed = new Set(signers.map(normalizeName));
   const createMissing = (rule: string, required: number, names: readonly string[]): MissingConsent => {
-    const able = names.filter((name) => hasAttendedKey(name, policy.signing));
     const signedCount = names.filter((name) => signed.has(name)).length;
-    const of = able.filter((name) => !signed.has(name));
+    const possibleSigners = names.filter((name) => hasAttendedKey(name, policy.signing) && !signed.has(name));
     const count = required - signedCount;
-    return { rule, count, of, ...(of.length < count ? { unreachable: true } : {}) };
+    return { rule, count, of: possibleSigners, ...(possibleSigners.length < count ? { unreachable: true } : {}) };
   };
-  const electors = listElectors(intent) ?? [];
-  const owned = listOwnerRules(bounds, policy).map(({ targets, tenants, approvers, required }) =>
-    createMissing(`owners ${targets.join(", ")}${tenants ? ` for ${tenants.join(", ")}` : ""}`, required, [
-      ...new Set(approvers),
-    ]),
-  );
-  return [createMissing(QUORUM, policy.required_approvers.major, electors), ...owned].filter(({ count }) => count > 0);
+  const quorum = createMissing(QUORUM, policy.required_approvers.major, listElectors(intent) ?? []);
+  const owned = listOwnerRules(bounds, policy).map(({ targets, tenants, approvers, required }) => {
+    const ofTenants = tenants ? ` for ${tenants.join(", ")}` : "";
+    return createMissing(`owners ${targets.join(", ")}${ofTenants}`, required, [...new Set(approvers)]);
+  });
+  return [quorum, ...owned].filter(({ count }) => count > 0);
 }

@@ -45,34 +45,34 @@ export const listMissingConsents = (change: Change, intent: Electorate): Missing
 
 /** Lists the consents that quorum and owners still lack, without regard to emergencies and mandates. */
 export function listMissingOrdinaryConsents(change: Change, intent: Electorate): MissingConsent[] {
-  const validNames = listValidNames(change, intent);
+  const consentingNames = listConsentingNames(change, intent);
   const mandate = findApprovingMandate(change);
   const { policy } = intent;
   const createMissing = (rule: string, count: number, names: readonly string[] | undefined): MissingConsent => {
-    const of = (names ?? []).filter(
-      (name) => !validNames.includes(name) && !isForbiddenSelfApproval(change, name, policy),
+    const possibleApprovers = (names ?? []).filter(
+      (name) => !consentingNames.includes(name) && !isForbiddenSelfApproval(change, name, policy),
     );
     return {
       rule,
       count,
-      of,
+      of: possibleApprovers,
       ...(mandate !== undefined && { mandate }),
-      ...(names && of.length < count ? { unreachable: true } : {}),
+      ...(names && possibleApprovers.length < count ? { unreachable: true } : {}),
     };
   };
   const quorum = createMissing(
     QUORUM,
-    countRequiredConsents(change, policy) - countElectors(validNames, intent),
+    countRequiredConsents(change, policy) - countElectors(consentingNames, intent),
     listElectors(intent),
   );
   const owned = policy.owners
     .filter((rule) => findCoveredTarget(change, rule) !== undefined)
     .map(({ targets, tenants, approvers, required }): MissingConsent => {
-      const named = [...new Set(approvers)];
-      const consentCount = named.filter((name) => validNames.includes(name)).length;
-      const able = named.filter((name) => canSign(name, policy.signing));
+      const owners = [...new Set(approvers)];
+      const consentCount = owners.filter((name) => consentingNames.includes(name)).length;
+      const signers = owners.filter((name) => canSign(name, policy.signing));
       const ofTenants = tenants ? ` for ${tenants.join(", ")}` : "";
-      return createMissing(`owners ${targets.join(", ")}${ofTenants}`, required - consentCount, able);
+      return createMissing(`owners ${targets.join(", ")}${ofTenants}`, required - consentCount, signers);
     });
   return [quorum, ...owned].filter(({ count }) => count > 0);
 }
@@ -81,14 +81,14 @@ export function listMissingOrdinaryConsents(change: Change, intent: Electorate):
  * Counts the consents of the tier's quorum and those that it needs. An owner's consent counts if the owner is also an approver.
  */
 export const countQuorum = (change: Change, intent: Electorate): { received: number; needed: number } => ({
-  received: countElectors(listValidNames(change, intent), intent),
+  received: countElectors(listConsentingNames(change, intent), intent),
   needed: countRequiredConsents(change, intent.policy),
 });
 
-const countElectors = (validNames: readonly string[], intent: Electorate): number =>
-  validNames.filter((name) => canDecide(name, intent)).length;
+const countElectors = (consentingNames: readonly string[], intent: Electorate): number =>
+  consentingNames.filter((name) => canDecide(name, intent)).length;
 
-const listValidNames = (change: Change, intent: Electorate): string[] => [
+const listConsentingNames = (change: Change, intent: Electorate): string[] => [
   ...new Set(
     listValidApprovals(change, intent).flatMap(({ approver, emergency }) => (emergency ? [] : normalizeName(approver))),
   ),

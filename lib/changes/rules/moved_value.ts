@@ -28,7 +28,7 @@ export const digestObservedValue = ({ value }: { value?: unknown }, sha256: Sha2
 /** Values that differ from those that a counted consent saw. */
 export interface MovedValues {
   moved: readonly Pick<ObservedValue, "place" | "digest">[];
-  /** The apply is rejected: for a consent of the policy always, otherwise as `policy.on_moved` says. */
+  /** True if the apply is rejected. */
   blocks: boolean;
 }
 
@@ -38,14 +38,17 @@ export function findMovedValues(
   intent: Intent,
   current: readonly ObservedValue[],
 ): MovedValues | undefined {
-  const isBlocked = intent.policy.on_moved === "block";
+  const requiresDigests = intent.policy.on_moved === "block";
   const observed = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
     // A consent without digests, made before such a policy, does not prove that it saw these values: they count as changed.
     ...change.approvals.flatMap((approval) =>
       isMandateApproval(approval) && !approval.inactive ? [approval.seen ?? []] : [],
     ),
-    ...listValidApprovals(change, intent).flatMap(({ seen }) => (seen ? [seen] : isBlocked ? [[]] : [])),
+    ...listValidApprovals(change, intent).flatMap(({ seen }) => {
+      if (seen) return [seen];
+      return requiresDigests ? [[]] : [];
+    }),
   ];
   const moved = current
     .filter(({ digest }, index) => observed.some((digests) => digests[index] !== digest))

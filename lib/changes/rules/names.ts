@@ -18,4 +18,4 @@ const foldCase = (text: string): string =>
 
 /** Returns true if a name is one of these, however it is spelled. */
 export const isListedName = (name: string, names: string | readonly string[]): boolean =>
-  [names].flat().some((one) => normalizeName(one) === normalizeName(name));
+  [names].flat().some((listed) => normalizeName(listed) === normalizeName(name));

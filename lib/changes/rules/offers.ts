@@ -76,16 +76,18 @@ export interface OfferContext extends Omit<Context, "actor"> {
 }
 
 /** A named reader. If the reader has a key, the actions are judged as if signed with it. */
-interface Reader {
+interface NamedReader {
   name: string;
+  /** The actor that the request names. */
   claimed: Actor;
+  /** The actor after the assumed signature. */
   actor: Actor;
   signature: SignatureResult | undefined;
 }
 
 /** Judges each action for a reader; without a name, by the change alone. */
 export function judgeOffers(input: OfferInput, claimed: Actor, context: OfferContext): Offers {
-  const reader = claimed.actor === null ? undefined : toReader({ ...claimed, actor: claimed.actor }, context);
+  const reader = claimed.actor === null ? undefined : createReader({ ...claimed, actor: claimed.actor }, context);
   const offers: Offers = { name: claimed.actor, may: [], may_not: [] };
   // An agent can only withdraw.
   const actions = claimed.authenticated === "agent" ? (["withdraw"] as const) : OFFERED_ACTIONS;
@@ -97,7 +99,7 @@ export function judgeOffers(input: OfferInput, claimed: Actor, context: OfferCon
   return offers;
 }
 
-function toReader(claimed: Actor & { actor: string }, { intent }: OfferContext): Reader {
+function createReader(claimed: Actor & { actor: string }, { intent }: OfferContext): NamedReader {
   const name = claimed.actor;
   const key = listKeys(name, intent.policy.signing)[0];
   if (!key) return { name, claimed, actor: claimed, signature: undefined };
@@ -110,12 +112,12 @@ function toReader(claimed: Actor & { actor: string }, { intent }: OfferContext):
 }
 
 /** Returns why an action is not possible, empty if it is; undefined if it does not apply to the change now. */
-type JudgeAction = (input: OfferInput, context: OfferContext, reader: Reader | undefined) => string[] | undefined;
+type JudgeAction = (input: OfferInput, context: OfferContext, reader: NamedReader | undefined) => string[] | undefined;
 
 /** Runs a check and returns the message of its rejection; undefined if the action does not apply to the change now. */
-function listRejections(run: () => void): string[] | undefined {
+function listRejections(check: () => void): string[] | undefined {
   try {
-    run();
+    check();
     return [];
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -126,11 +128,18 @@ function listRejections(run: () => void): string[] | undefined {
 const judgeCommand = (
   change: Change,
   command: Pick<Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "review" }>, "type"> & object,
-  { reader, context }: { reader: Reader; context: OfferContext },
+  { reader, context }: { reader: NamedReader; context: OfferContext },
 ): string[] | undefined => {
   const { name, actor, signature } = reader;
-  const stated = { note: "-", name, signature, target_owner: null, verdict: "accepted", ...command } as Command;
-  return listRejections(() => void decide(change, stated, { ...context, actor }));
+  const completeCommand = {
+    note: "-",
+    name,
+    signature,
+    target_owner: null,
+    verdict: "accepted",
+    ...command,
+  } as Command;
+  return listRejections(() => void decide(change, completeCommand, { ...context, actor }));
 };
 
 const judgeConsent =
@@ -173,7 +182,7 @@ const judgeStage =
 /** Judges the permission and the signature that an operation requires of its actor. */
 const judgeActor = (
   type: "apply" | "rollback" | "restore",
-  { claimed, actor, name, signature }: Reader,
+  { claimed, actor, name, signature }: NamedReader,
   { intent }: OfferContext,
 ): string[] =>
   listRejections(() => {
@@ -189,10 +198,10 @@ const listBlocks = (gates: readonly Gate[], only?: Gate["gate"]): string[] =>
 const judgeApply: JudgeAction = ({ record, proven, gates }, context, reader) => {
   if (!isLive(record.change.status)) return undefined;
   const blocks = listBlocks(gates);
-  const operable = listRejections(() => requireOperable(proven, "apply", context.intent));
-  if (blocks.length === 0 && operable === undefined) return undefined;
-  const closed = blocks.length > 0 ? blocks : operable!;
-  return [...closed, ...(reader ? judgeActor("apply", reader, context) : [])];
+  const rejections = listRejections(() => requireOperable(proven, "apply", context.intent));
+  if (blocks.length === 0 && rejections === undefined) return undefined;
+  const reasons = blocks.length > 0 ? blocks : rejections!;
+  return [...reasons, ...(reader ? judgeActor("apply", reader, context) : [])];
 };
 
 const judgeRollback: JudgeAction = ({ record: { change }, gates }, context, reader) => {

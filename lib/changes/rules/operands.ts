@@ -13,7 +13,7 @@ export function listOperands(change: Change): readonly Change[] {
   const { sets, places, ...plan } = change;
   if (!sets) return [change];
   return sets.map((entry, index) => {
-    const location = places?.find((one) => isSameTarget(one, entry));
+    const location = places?.find((place) => isSameTarget(place, entry));
     const change_id = formatOperandId({ ...change, entry: index + 1 });
     return { ...plan, ...entry, change_id, ...(location && { places: [location] }) };
   });

@@ -25,8 +25,6 @@ const TREND_MS = 30 * DAY_MS;
 /** Most other changes that an outcome names as sharing its movement. */
 export const MAX_NAMED_CHANGES = 10;
 
-const id = () => z.string().describe("The applied change.");
-
 const laterSchema = once(() =>
   z.object({
     at: z.string().meta({ description: "When the KPI was last fed.", format: "date-time" }),
@@ -49,7 +47,7 @@ const sideEffectSchema = once(() =>
 export const outcomeSchema = once(() =>
   z
     .object({
-      change_id: id(),
+      change_id: z.string().describe("The applied change."),
       kpi: z
         .string()
         .nullable()
@@ -169,12 +167,11 @@ export function openOutcome(
   { at, entry, tenant, kpis, earlier, intent, windows, open }: ApplyFacts,
 ): OutcomeRecord {
   const latest = kpis.values[kpi ?? ""];
-  const before = latest && computeTrend(latest, earlier, at);
-  const of = kpi === null ? undefined : intent.kpis[kpi]?.tenant;
+  const trend = latest && computeTrend(latest, earlier, at);
   return {
     change_id,
     kpi,
-    scope: kpi === null ? null : of === undefined ? "product" : of === tenant ? "tenant" : "other_tenant",
+    scope: kpi === null ? null : findScope(intent.kpis[kpi]?.tenant, tenant),
     applied_at: at,
     applied_entry: entry,
     expected_delta_k,
@@ -183,14 +180,19 @@ export function openOutcome(
     others: Object.fromEntries(
       Object.entries(kpis.values).flatMap(([name, { value }]) => (name === kpi ? [] : [[name, value]])),
     ),
-    earlier: before?.value ?? null,
-    trend_days: before?.days ?? null,
+    earlier: trend?.value ?? null,
+    trend_days: trend?.days ?? null,
     judged_from: findHorizon(at, goalDeadline(kpi === null ? undefined : intent.kpis[kpi])),
     open_then: open,
     over_then: windows.over,
     ...(stages && { measured: UNMEASURED }),
     final: null,
   };
+}
+
+function findScope(kpiTenant: string | undefined, tenant: string): NonNullable<Outcome["scope"]> {
+  if (kpiTenant === undefined) return "product";
+  return kpiTenant === tenant ? "tenant" : "other_tenant";
 }
 
 /** Returns when an outcome is judged, ignoring a deadline before the apply. */
@@ -336,7 +338,8 @@ function judgeVerdict(
     return by === undefined && realised === null ? "inconclusive" : "too_early";
   }
   if (realised === null) return "inconclusive";
-  if (expected !== null && realised >= expected - 1e-9 * Math.abs(expected)) return "met";
+  const tolerance = 1e-9 * Math.abs(expected ?? 0);
+  if (expected !== null && realised >= expected - tolerance) return "met";
   if (realised < 0) return "regressed";
   return expected === null ? "inconclusive" : "missed";
 }

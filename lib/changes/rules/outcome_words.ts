@@ -1,4 +1,4 @@
-/** The words for an outcome. */
+/** Describes outcomes: movement, trend, caveats and verdict. */
 import { describeGain, type GoodDirection, describePromise } from "./kpi_words.ts";
 import { describeMeasured, type MeasuredKpi } from "./rollout_outcome.ts";
 
@@ -51,7 +51,7 @@ export const listCaveats = (outcome: SharedMovement): string[] =>
     ? []
     : [describeSharing(outcome), describeScope(outcome)].filter((words) => words !== "");
 
-/** The verdict in a word or two. */
+/** Describes a verdict in a few words. */
 export function describeVerdict({ verdict, state }: { verdict: string; state: "open" | "final" }): string {
   if (verdict !== "too_early") return verdict;
   return state === "final" ? "ended too early to judge" : "too early to judge";

@@ -11,7 +11,7 @@ export function findOverdueStep(change: Change, policy: Policy, now: number): "e
   return change.status === "approved" ? "lapse" : "expire";
 }
 
-/** The words for what an overdue change waited for. */
+/** Reasons why a change is overdue, by the step that ends it. */
 export const OVERDUE_TEXTS = { expire: "waited for consent", lapse: "was approved and waited for its apply" } as const;
 
 /** Lists the actions that a change allows; an overdue change can be neither approved nor applied. */
@@ -34,13 +34,13 @@ export function explainOverdue(change: Change, { intent, now }: { intent: Intent
 }
 
 /** Requires that a change is not overdue. Errors: 400 `illegal_transition`. */
-export function requireInTime(change: Change, at: { intent: Intent; now: number }): void {
-  const explanation = explainOverdue(change, at);
+export function requireInTime(change: Change, context: { intent: Intent; now: number }): void {
+  const explanation = explainOverdue(change, context);
   if (explanation === undefined) return;
   const { change_id, status } = change;
   throw new AppError("illegal_transition", `${change_id} is ${status}: ${explanation}; propose it again`, {
     change_id,
     current_status: status,
-    allowed: listAllowedInTime(change, at),
+    allowed: listAllowedInTime(change, context),
   });
 }

@@ -2,22 +2,22 @@
 import { normalizeTarget } from "./target_key.ts";
 
 /** Returns true if some target matches both patterns; `*` stands for any characters. */
-export function hasOverlap(one: string, other: string): boolean {
-  const [a, b] = [normalizeTarget(one), normalizeTarget(other)];
-  // Reachable positions in the second pattern, after each character of the first.
-  let reached = skipStars(new Set([0]), b);
-  for (const character of a) {
+export function hasOverlap(first: string, second: string): boolean {
+  const other = normalizeTarget(second);
+  // Reachable positions in the other pattern, after each character of the first.
+  let reachable = skipStars(new Set([0]), other);
+  for (const character of normalizeTarget(first)) {
     const next = new Set<number>();
-    if (character === "*") for (let at = Math.min(...reached); at <= b.length; at++) next.add(at);
+    if (character === "*") for (let at = Math.min(...reachable); at <= other.length; at++) next.add(at);
     else
-      for (const at of reached) {
-        if (b[at] === "*") next.add(at);
-        if (b[at] === character) next.add(at + 1);
+      for (const at of reachable) {
+        if (other[at] === "*") next.add(at);
+        if (other[at] === character) next.add(at + 1);
       }
     if (next.size === 0) return false;
-    reached = skipStars(next, b);
+    reachable = skipStars(next, other);
   }
-  return reached.has(b.length);
+  return reachable.has(other.length);
 }
 
 function skipStars(positions: Set<number>, pattern: string): Set<number> {

@@ -1,11 +1,12 @@
 /**
- * Checks that the entries of a plan name all its targets: an apply sets all, and a rollback restores all that are left. Pure.
+ * Checks that the audit entries of a plan name all its targets: an apply sets all, and a rollback restores all that are still
+ * applied. Pure.
  */
 import type { ChangeEvent } from "./event.ts";
 import type { ChangeState } from "./record.ts";
 import { type TargetKey, isSameTarget } from "./target_key.ts";
 
-/** Returns true for an event that names all targets it must; `proposal`: the first event of the change. */
+/** Returns true for an event that names all targets that it must name; `proposal`: the first event of the change. */
 export function hasAllPlanTargets(proposal: ChangeEvent, state: ChangeState | undefined, event: ChangeEvent): boolean {
   const { sets: proposed } = proposal.detail;
   const { sets } = event.detail;
@@ -19,4 +20,4 @@ export function hasAllPlanTargets(proposal: ChangeEvent, state: ChangeState | un
 }
 
 const areSameTargets = (all: readonly TargetKey[] | undefined, named: readonly TargetKey[] | undefined): boolean =>
-  all?.length === named?.length && (all ?? []).every((key) => named!.some((one) => isSameTarget(one, key)));
+  all?.length === named?.length && (all ?? []).every((key) => named!.some((other) => isSameTarget(other, key)));

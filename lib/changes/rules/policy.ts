@@ -144,12 +144,15 @@ export const isForbiddenSelfApproval = ({ proposer, asked_by }: Change, approver
 
 /** Lists the consents of a change that count under today's intent. */
 export const listValidApprovals = (change: Change, intent: Electorate): Approval[] =>
-  change.approvals.filter(
-    ({ approver, emergency, key, idp }) =>
-      (emergency
-        ? intent.policy.break_glass?.approvers.includes(normalizeName(approver))
-        : isDecider(change, approver, intent)) &&
-      !isForbiddenSelfApproval(change, approver, intent.policy) &&
-      isSignedAsRequired({ approver, key }, intent.policy.signing) &&
-      hasGroups(approver, idp, intent),
-  );
+  change.approvals.filter(({ approver, emergency, key, idp }) => {
+    const { policy } = intent;
+    const isEligible = emergency
+      ? policy.break_glass?.approvers.includes(normalizeName(approver))
+      : isDecider(change, approver, intent);
+    return (
+      isEligible &&
+      !isForbiddenSelfApproval(change, approver, policy) &&
+      isSignedAsRequired({ approver, key }, policy.signing) &&
+      hasGroups(approver, idp, intent)
+    );
+  });

@@ -85,7 +85,7 @@ const principalSchema = () =>
     })
     .transform((principal) => principal as Principal);
 
-const AGENT = /^agent:/;
+const AGENT_NAME = /^agent:/;
 
 /** Principals by normalized name. */
 export const principalsSchema = once(() =>
@@ -99,15 +99,18 @@ export const principalsSchema = once(() =>
         const name = normalizeName(stated);
         const other = statedNames.get(name);
         statedNames.set(name, stated);
-        if (other !== undefined) report(stated, `is the same name as ${other}`);
+        if (other !== undefined) report(stated, `is the normalizedName name as ${other}`);
         if (name === "" || name.length > 200 || INVISIBLE.test(stated) || !stated.isWellFormed())
           report(stated, "must be a name of 1 to 200 visible characters");
         if (isReservedName(name) || name.startsWith("peer:"))
           report(stated, "must not begin with llm:, policy:, mandate:, idp:, group: or peer:");
-        if (AGENT.test(name) && kind !== "agent") report(stated, "begins with agent: and must be of the kind agent");
+        if (AGENT_NAME.test(name) && kind !== "agent")
+          report(stated, "begins with agent: and must be of the kind agent");
       }
     })
-    .transform((stated) => Object.fromEntries(Object.entries(stated).map(([name, one]) => [normalizeName(name), one]))),
+    .transform((stated) =>
+      Object.fromEntries(Object.entries(stated).map(([name, principal]) => [normalizeName(name), principal])),
+    ),
 );
 
 /** The principals of an intent, by normalized name. */
@@ -119,13 +122,13 @@ interface IntentPrincipals {
 
 /** Returns the principal of a name, however the name is spelled. */
 export function findPrincipal(name: string, { principals }: IntentPrincipals): Principal | undefined {
-  const same = normalizeName(name);
-  return Object.hasOwn(principals, same) ? principals[same] : undefined;
+  const normalizedName = normalizeName(name);
+  return Object.hasOwn(principals, normalizedName) ? principals[normalizedName] : undefined;
 }
 
 /** Returns true for the name of an agent in the intent, and for any name that begins with `agent:`. */
 export const isAgent = (name: string, intent: IntentPrincipals): boolean =>
-  AGENT.test(normalizeName(name)) || findPrincipal(name, intent)?.kind === "agent";
+  AGENT_NAME.test(normalizeName(name)) || findPrincipal(name, intent)?.kind === "agent";
 
 /** Returns the limits of an agent; the defaults if the intent states none. */
 export function findAgentLimits(name: string, intent: IntentPrincipals): AgentLimits {
@@ -163,18 +166,18 @@ export function reportImpostors(
   { principals, policy }: IntentPrincipals & { policy: object },
   report: ReportIssue,
 ): void {
-  const owners = new Map<string, string>();
+  const nameByIdentity = new Map<string, string>();
   for (const [name, principal] of Object.entries(principals)) {
     const identities =
       principal.kind === "agent" ? [principal.token_sha256] : (principal.keys ?? []).flatMap(listKeyIdentities);
-    for (const one of new Set(identities)) {
-      const other = owners.get(one);
+    for (const identity of new Set(identities)) {
+      const other = nameByIdentity.get(identity);
       if (other !== undefined)
         report(
           ["principals", name],
-          `has the same ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: who comes with it could be either`,
+          `has the normalizedName ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: who comes with it could be either`,
         );
-      owners.set(one, name);
+      nameByIdentity.set(identity, name);
     }
   }
   mapNameLists(policy, ["policy"], (names, path) => {

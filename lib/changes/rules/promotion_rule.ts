@@ -4,13 +4,13 @@ import { nonEmptyText, list, strictObject } from "./fields.ts";
 import { finiteNumber } from "./intent_parts.ts";
 import { VERDICTS } from "./outcome_terms.ts";
 
-const FORMS = "must be tenant:<name> or system:<name>";
+const SYSTEM_PREFIX = "system:";
 
 /** A tenant, or a target system. */
 const tenantOrSystem = () =>
   nonEmptyText()
     .normalize("NFC")
-    .regex(/^(?:tenant|system):\S(?:.*\S)?$/, FORMS);
+    .regex(/^(?:tenant|system):\S(?:.*\S)?$/, "must be tenant:<name> or system:<name>");
 
 /** The field `policy.promotion`. */
 export const promotionRules = () =>
@@ -41,18 +41,16 @@ export type PromotionRule = z.output<ReturnType<typeof promotionRules>>[number];
 export const findUnknownSystem = (rules: readonly PromotionRule[], systems: readonly string[]): string | undefined =>
   rules
     .flatMap(({ to, from }) => [...to, ...from])
-    .filter((one) => one.startsWith(SYSTEM))
-    .map((one) => one.slice(SYSTEM.length))
+    .filter((place) => place.startsWith(SYSTEM_PREFIX))
+    .map((place) => place.slice(SYSTEM_PREFIX.length))
     .find((name) => !systems.includes(name));
-
-const SYSTEM = "system:";
 
 /** Returns the rules for changes of a tenant in a target system; `system` undefined: the value is only recorded. */
 export const selectPromotionRules = (
   rules: readonly PromotionRule[],
   { tenant_id, system }: { tenant_id: string; system: string | undefined },
 ): PromotionRule[] =>
-  rules.filter(({ to }) => to.some((one) => one === `tenant:${tenant_id}` || one === `system:${system}`));
+  rules.filter(({ to }) => to.includes(`tenant:${tenant_id}`) || to.includes(`${SYSTEM_PREFIX}${system}`));
 
 /** Describes a rule: what must be applied where, and for how long. */
 export const describePromotion = ({ from, soak_hours, verdict_not }: PromotionRule): string =>

@@ -1,7 +1,7 @@
 /** Decides on proposals: the tier, the number of consents, and the first entry of the change. */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { isVerifiedActor, POLICY_MINOR, classifyProposer } from "./actor.ts";
-import { type Tier, DEFAULTED_FIELDS } from "./change.ts";
+import { type Risk, type Tier, DEFAULTED_FIELDS } from "./change.ts";
 import { type Content, contentDigest } from "./content.ts";
 import type { Command, Context, NewEvent, ProposeInput } from "./command.ts";
 import { isPlan, listEntries, hasNoValue } from "./list_entries.ts";
@@ -17,8 +17,8 @@ import { requireStages } from "./require_stages.ts";
  * `target_conflict`.
  */
 export function propose(command: Proposal, context: Context): NewEvent {
-  const { input, minor_today, target_owner, live, limit_reached, not_allowed, requester, places, seen, step_base } =
-    command;
+  const { input, minor_today, target_owner, openChanges, limit_reached, not_allowed } = command;
+  const { requester, places, seen, step_base } = command;
   const { actor, manifest_hash } = context;
   const { policy } = context.intent;
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals: context.intent.principals });
@@ -33,13 +33,13 @@ export function propose(command: Proposal, context: Context): NewEvent {
   requireStages(input, context.intent);
   if (not_allowed) throw not_allowed;
   if (limit_reached) throw limit_reached;
-  if (policy.on_conflict === "block" && live.length > 0)
+  if (policy.on_conflict === "block" && openChanges.length > 0)
     throw new AppError(
       "target_conflict",
       isPlan(input)
         ? `another live change is on a target of ${input.target}; decide that one first`
         : `another live change is on ${input.target} of this tenant; decide that one first`,
-      { conflicts: live },
+      { conflicts: openChanges },
     );
   const detail = {
     status: minor ? "approved" : "pending_consent",
@@ -89,7 +89,7 @@ function requireKnownRequester(requester: Proposal["requester"], { self_approval
       "proposer_unknown",
       "the intent forbids self-approval, and nobody is named who asked for this draft",
     );
-  if (name === null || requester!.known) return;
+  if (name === null || requester!.isVerified) return;
   if (listKeys(name, signing).length > 0 || (signing.only && !self_approval))
     throw new AppError(
       "proposer_unknown",
@@ -117,20 +117,22 @@ export function gradeProposal(
   if (input.tier !== "minor") return { tier };
   if (tier !== "minor") return { tier, tier_reason: explainNotMinor(input, policy, minor_today)! };
   const proposer_kind = classifyProposer(input.proposer ?? null, { actor, principals });
-  const needsPeople = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
+  const createStandard = (tier_reason: string) => ({ tier: "standard" as const, tier_reason });
   // Under an intent with principals, a proposal with a claimed name waits for consent; otherwise an agent could omit its secret.
   if (Object.keys(principals).length > 0 && !isVerifiedActor(actor))
-    return needsPeople("It is not minor: nothing but the request says who proposes it.");
+    return createStandard("It is not minor: nothing but the request says who proposes it.");
   // A model's draft always waits for people; an agent's proposal too, unless the intent says otherwise.
-  if (proposer_kind === "model") return needsPeople("It is not minor: a model's draft waits for people.");
+  if (proposer_kind === "model") return createStandard("It is not minor: a model's draft waits for people.");
   if (proposer_kind === "agent" && !policy.minor?.agents)
-    return needsPeople("It is not minor: the intent lets no agent's change be minor.");
+    return createStandard("It is not minor: the intent lets no agent's change be minor.");
   // The policy would consent to replacing a value that nobody can read.
-  if (seen === null) return needsPeople("It is not minor: its target system cannot be read now.");
+  if (seen === null) return createStandard("It is not minor: its target system cannot be read now.");
   if (first_value !== undefined)
-    return needsPeople(`It is not minor: it is the first value of ${first_value}, from which its steps are counted.`);
+    return createStandard(
+      `It is not minor: it is the first value of ${first_value}, from which its steps are counted.`,
+    );
   if (rolled_back !== undefined)
-    return needsPeople(
+    return createStandard(
       `It is not minor: ${rolled_back.target} was rolled back at ${rolled_back.at}, and for 24 hours a person must approve a change of it first.`,
     );
   return { tier };
@@ -205,7 +207,12 @@ export function createCrmFollowup(input: Followup): ProposeInput {
     summary: `Follow up with ${affected_users} customers`,
     rationale: `A follow-up to ${affected_users} customers is expected to gain ${expected_delta_k}.`,
     reversible: true,
-    risk: affected_users <= 100 ? "low" : affected_users <= 10_000 ? "medium" : "high",
+    risk: estimateRisk(affected_users),
     value: { enabled: true, affected_users, expected_delta_k },
   };
+}
+
+function estimateRisk(affectedUsers: number): Risk {
+  if (affectedUsers <= 100) return "low";
+  return affectedUsers <= 10_000 ? "medium" : "high";
 }

@@ -36,7 +36,7 @@ export const findApplied = (
   { applied }: Pick<ChangeState, "applied">,
   key: TargetKey,
 ): Omit<AppliedTarget, keyof TargetKey> | undefined =>
-  applied?.sets ? applied.sets.find((one) => isSameTarget(one, key)) : (applied ?? undefined);
+  applied?.sets ? applied.sets.find((target) => isSameTarget(target, key)) : (applied ?? undefined);
 
 /** Lists the operands of a change that are not rolled back. */
 export const listAppliedOperands = (record: ChangeRecord): readonly Change[] =>
@@ -63,7 +63,7 @@ export interface ChangeState {
   audit: readonly number[];
   /** `null` before the apply; kept after a rollback. */
   applied: ApplyRecord | null;
-  /** The owner of the target at the last approval; absent: the log does not record it. */
+  /** The change in force on the target at the last approval; absent: the log does not record it. */
   target_owner?: ChangeInForce;
   /** Present for a change that is rolled out in steps. */
   rollout?: Rollout;

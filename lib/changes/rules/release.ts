@@ -24,12 +24,12 @@ export function findReleaseProblem(target: string, value: unknown): string | und
   const { head, repository_id, environment } = readMembers(value);
   if (!normalizeTarget(target).startsWith(DEPLOY_PREFIX))
     return typeof head === "string" && head !== "" ? undefined : "the value must be an object with head, a text";
-  const named = parseDeployment(target);
-  if (!named) return "a deployment's target is deploy/<repository id>/<environment>";
-  if (typeof repository_id !== "number" || String(repository_id) !== named.repository_id)
-    return `repository_id must be ${named.repository_id}, as in the target`;
-  if (environment !== named.environment)
-    return `environment must be ${JSON.stringify(named.environment)}, as in the target`;
+  const deployment = parseDeployment(target);
+  if (!deployment) return "a deployment's target is deploy/<repository id>/<environment>";
+  if (typeof repository_id !== "number" || String(repository_id) !== deployment.repository_id)
+    return `repository_id must be ${deployment.repository_id}, as in the target`;
+  if (environment !== deployment.environment)
+    return `environment must be ${JSON.stringify(deployment.environment)}, as in the target`;
   return typeof head === "string" && HEAD_PATTERN.test(head)
     ? undefined
     : "head must be a full commit id, 40 or 64 lower-case hex characters";

@@ -9,11 +9,11 @@ import { listAllowedActions } from "./transitions.ts";
 export function requireRollout(change: Change, step: number, intent: Intent): void {
   const { change_id, status, exposure } = change;
   if (isRollingOut(change) && exposure!.step === step) return;
-  const state =
+  const message =
     !isRollingOut(change) || !exposure
       ? `${change_id} is ${status}, and not being rolled out in steps`
       : `the rollout of ${change_id} stands at step ${exposure.step}, and not at ${step}; read it again before deciding`;
-  throw createRejection(change, state, intent);
+  throw createRejection(change, message, intent);
 }
 
 /** Creates the error for an action that a rollout does not allow now: 400 `illegal_transition`. */

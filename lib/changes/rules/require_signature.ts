@@ -15,7 +15,7 @@ interface Signature {
 }
 
 /** A verified signature of a decision, or the reason why it is invalid. */
-export type SignatureResult = Signature | { refused: string };
+export type SignatureResult = Signature | { invalid: string };
 
 /** A decision, the name of its person, and the signature that came with it. */
 interface SignableDecision {
@@ -39,18 +39,19 @@ interface SignableDecision {
 /** Returns the fields that a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
 export function signatureFacts(decision: SignableDecision, policy: Policy, actor: Actor): object {
   const { signature } = decision;
-  if (!signature) rejectUnsigned(decision, policy, actor);
-  else if ("refused" in signature)
-    throw new AppError(
-      "proof_invalid",
-      `the proof is not one of this decision by ${decision.name}: ${signature.refused}`,
-    );
-  else return { key: signature.key.id, statement: signature.statement, proof: signature.proof };
-  return {};
+  if (!signature) {
+    requireUnsignedAllowed(decision, policy, actor);
+    return {};
+  }
+  if ("invalid" in signature) {
+    const message = `the proof is not one of this decision by ${decision.name}: ${signature.invalid}`;
+    throw new AppError("proof_invalid", message);
+  }
+  return { key: signature.key.id, statement: signature.statement, proof: signature.proof };
 }
 
 /** Decisions that need a signature if only signed decisions count. */
-const CONSENTS: ReadonlySet<string> = new Set([
+const SIGNED_DECISIONS: ReadonlySet<string> = new Set([
   "approve",
   "deny",
   "revoke",
@@ -66,25 +67,29 @@ const CONSENTS: ReadonlySet<string> = new Set([
   "erase",
 ]);
 
-/** Actions that must be signed only by a name with keys: they are safe, or only set a value that has consent. */
-const SIGNED_BY_KEYED: ReadonlySet<string> = new Set(["freeze", "note", "restore", "stage_hold"]);
+/** Actions that only a name with keys must sign: they are safe, or only set a value that has consent. */
+const SIGNED_BY_KEY_HOLDERS: ReadonlySet<string> = new Set(["freeze", "note", "restore", "stage_hold"]);
 
 /** Actions that a name with keys must sign if the intent lists who may take them. */
 const SIGNED_WHERE_LISTED: ReadonlySet<string> = new Set(["apply", "rollback", "feed_kpis"]);
 
-function rejectUnsigned({ type, name, over_drift }: SignableDecision, policy: Policy, actor: Actor): void {
+/** Requires that a decision counts without a signature. Errors: 403 `proof_required`, `proposer_unknown`. */
+function requireUnsignedAllowed({ type, name, over_drift }: SignableDecision, policy: Policy, actor: Actor): void {
   const { signing, self_approval } = policy;
-  const isConsent = CONSENTS.has(type) || over_drift === true;
+  const hasKeys = listKeys(name, signing).length > 0;
   const isVouchedFor = isNamedByProxy(actor) || actor.authenticated === "agent";
-  const isAction = SIGNED_BY_KEYED.has(type) || SIGNED_WHERE_LISTED.has(type);
-  const needsKeySignature = SIGNED_WHERE_LISTED.has(type)
+  if (SIGNED_DECISIONS.has(type) || over_drift === true) {
+    if (requiresSignature(name, signing)) rejectMissingProof(name, signing);
+    return;
+  }
+  const isAction = SIGNED_BY_KEY_HOLDERS.has(type) || SIGNED_WHERE_LISTED.has(type);
+  const isSignedByKeyHolders = SIGNED_WHERE_LISTED.has(type)
     ? isListed(type as PermissionAction, policy)
     : isAction || (type === "withdraw" && !isVouchedFor);
-  if (isConsent ? requiresSignature(name, signing) : needsKeySignature && listKeys(name, signing).length > 0)
-    rejectMissingProof(name, signing);
-  if (isConsent || isVouchedFor || isAction) return;
+  if (isSignedByKeyHolders && hasKeys) rejectMissingProof(name, signing);
+  if (isVouchedFor || isAction) return;
   // A caller without a proven name could propose under another name, and approve under their own.
-  if ((signing.only && !self_approval) || (type === "propose" && listKeys(name, signing).length > 0))
+  if ((signing.only && !self_approval) || (type === "propose" && hasKeys))
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that this is ${name}: sign it, or come through the proxy that names people, or with an agent's secret`,

@@ -5,4 +5,4 @@ import { isRolledBack, listTargets, type PlanTarget } from "./event.ts";
 export const listRolledBackTargets = (
   entry: Parameters<typeof listTargets>[0] & { event_type: string },
 ): readonly PlanTarget[] =>
-  listTargets(entry).filter((one) => entry.event_type !== "change_rollback_failed" || isRolledBack(one));
+  listTargets(entry).filter((target) => entry.event_type !== "change_rollback_failed" || isRolledBack(target));

@@ -16,7 +16,7 @@ export const measuredSchema = once(() =>
 );
 export type MeasuredKpi = z.infer<ReturnType<typeof measuredSchema>>;
 
-/** Bounds of the KPIs of a rollout, and whether one is worse than allowed. */
+/** Bounds of the KPIs of a rollout. */
 export interface RolloutMeasure {
   kpis: MeasuredKpi[];
   /** A KPI is worse than allowed. */
@@ -29,14 +29,14 @@ export const UNMEASURED: RolloutMeasure = { kpis: [], is_worse: false };
 /** Takes the bounds of each KPI in its newest step from the readings of a decision. */
 export const measureRollout = ({ watch }: Pick<Stages, "watch">, readings: readonly Reading[]): RolloutMeasure => ({
   kpis: watch.flatMap(({ kpi, allowed }) => {
-    const newest = readings.findLast((one) => one.kpi === kpi && one.treated !== undefined);
-    if (!newest) return [];
-    const { step, worse_low: worse_at_least = null, worse_high: worse_at_most = null } = newest;
+    const newestReading = readings.findLast((reading) => reading.kpi === kpi && reading.treated !== undefined);
+    if (!newestReading) return [];
+    const { step, worse_low: worse_at_least = null, worse_high: worse_at_most = null } = newestReading;
     return [
       { kpi, step, ...(typeof allowed === "object" && { relative: true as const }), worse_at_least, worse_at_most },
     ];
   }),
-  is_worse: readings.some((one) => one.is_worse),
+  is_worse: readings.some((reading) => reading.is_worse),
 });
 
 /**
@@ -49,7 +49,7 @@ export function judgeRolloutOutcome(
 ): OutcomeVerdict {
   if (is_worse) return "regressed";
   if (!isDue) return "too_early";
-  const measured = kpis.find((one) => one.kpi === kpi);
+  const measured = kpis.find((bounds) => bounds.kpi === kpi);
   if (!measured || measured.relative || expected === null) return "inconclusive";
   const { worse_at_least, worse_at_most } = measured;
   if (worse_at_most !== null && -worse_at_most >= expected) return "met";
@@ -59,18 +59,19 @@ export function judgeRolloutOutcome(
 /** Describes bounds in a sentence: never a bare estimate. */
 export function describeMeasured(kpis: readonly MeasuredKpi[]): string {
   if (kpis.length === 0) return "Nothing was measured in its rollout yet.";
-  const parts = kpis.map(({ kpi, relative, worse_at_least: low, worse_at_most: high }) => {
+  const parts = kpis.map(({ kpi, relative, worse_at_least, worse_at_most }) => {
     const formatBound = (bound: number) =>
       relative ? `${round(Math.abs(bound) * 100)} %` : String(round(Math.abs(bound)));
-    const lower =
-      low === null ? undefined : low > 0 ? `at least ${formatBound(low)} worse` : `at most ${formatBound(low)} better`;
-    const upper =
-      high === null
-        ? undefined
-        : high < 0
-          ? `at least ${formatBound(high)} better`
-          : `at most ${formatBound(high)} worse`;
-    return `${kpi} is ${[lower, upper].filter((bound) => bound !== undefined).join(" and ") || "without a bound yet"}`;
+    const bounds: string[] = [];
+    if (worse_at_least !== null) {
+      const amount = formatBound(worse_at_least);
+      bounds.push(worse_at_least > 0 ? `at least ${amount} worse` : `at most ${amount} better`);
+    }
+    if (worse_at_most !== null) {
+      const amount = formatBound(worse_at_most);
+      bounds.push(worse_at_most < 0 ? `at least ${amount} better` : `at most ${amount} worse`);
+    }
+    return `${kpi} is ${bounds.join(" and ") || "without a bound yet"}`;
   });
   return `Measured against users without it: ${parts.join("; ")}.`;
 }

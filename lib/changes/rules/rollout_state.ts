@@ -41,15 +41,15 @@ export function evolveStage(
   const { exposure } = change;
   const { step, reason } = detail;
   if (!rollout || !exposure || !isRollingOut(change) || step !== exposure.step) return undefined;
-  const evolveTo = (changed: Partial<Lifecycle>, after: Rollout): ChangeState => ({
+  const evolveTo = (changed: Partial<Lifecycle>, nextRollout: Rollout): ChangeState => ({
     ...state,
-    rollout: after,
+    rollout: nextRollout,
     change: { ...change, ...changed, revision: change.revision + 1 },
     audit: [...state.audit, id],
   });
-  const waitFor = (waits_for: string, after: Rollout): ChangeState =>
-    evolveTo({ exposure: { ...exposure, waits_for } }, after);
-  const { by_hand, mismatch, ...free } = rollout;
+  const waitFor = (waits_for: string, nextRollout: Rollout): ChangeState =>
+    evolveTo({ exposure: { ...exposure, waits_for } }, nextRollout);
+  const { by_hand, mismatch, ...unheldRollout } = rollout;
   const next = exposeStep(rollout, exposure.step + 1, timestamp);
   switch (event_type) {
     case "stage_advanced":
@@ -67,7 +67,7 @@ export function evolveStage(
       });
     case "stage_resumed":
       if (by_hand === undefined && !mismatch) return undefined;
-      return waitFor("resumed", { ...free, ...(mismatch && { baseline: id }) });
+      return waitFor("resumed", { ...unheldRollout, ...(mismatch && { baseline: id }) });
     case "stage_stopped":
       return rollout.stopped === undefined ? waitFor("rollback", { ...rollout, stopped: id }) : undefined;
     default:

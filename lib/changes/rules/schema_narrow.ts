@@ -25,20 +25,20 @@ type Compare<K extends keyof ValueSchema> = (
 const unlessNarrow = (isNarrow: boolean, path: string): string | undefined => (isNarrow ? undefined : path);
 const atLeast = (before: number, after: number, path: string) => unlessNarrow(after >= before, path);
 const atMost = (before: number, after: number, path: string) => unlessNarrow(after <= before, path);
-const hasEqual = (all: readonly unknown[], one: unknown): boolean =>
-  all.some((other) => canonicalJson(other) === canonicalJson(one));
+const includesEqual = (values: readonly unknown[], searched: unknown): boolean =>
+  values.some((value) => canonicalJson(value) === canonicalJson(searched));
 
 const COMPARE: { [K in keyof Required<ValueSchema>]: Compare<K> } = {
   type: (before, after, path) => {
     const allowed = listTypes({ type: before })!;
     const isNarrow = listTypes({ type: after })!.every(
-      (one) => allowed.includes(one) || (one === "integer" && allowed.includes("number")),
+      (type) => allowed.includes(type) || (type === "integer" && allowed.includes("number")),
     );
     return unlessNarrow(isNarrow, path);
   },
   enum: (before, after, path) =>
     unlessNarrow(
-      after.every((one) => hasEqual(before, one)),
+      after.every((value) => includesEqual(before, value)),
       path,
     ),
   const: (before, after, path) => unlessNarrow(canonicalJson(before) === canonicalJson(after), path),

@@ -29,15 +29,16 @@ const listPrincipalKeys = (principal: Principals[string]): readonly Key[] =>
  */
 export function makeSigning(principals: Principals, signedOnly: boolean | undefined, sha256: Sha256): Signing {
   const names = listNamesWithKeys(principals);
-  const idKeys = (name: string): KnownKey[] =>
+  const listKnownKeys = (name: string): KnownKey[] =>
     listPrincipalKeys(principals[name]!).map((key) => ({ ...key, id: signingKeyId(key, sha256) }));
-  return { only: signedOnly ?? names.length > 0, keys: Object.fromEntries(names.map((name) => [name, idKeys(name)])) };
+  const keys = Object.fromEntries(names.map((name) => [name, listKnownKeys(name)]));
+  return { only: signedOnly ?? names.length > 0, keys };
 }
 
 /** Lists the keys of a name under today's intent. */
 export function listKeys(name: string, { keys }: Signing): readonly KnownKey[] {
-  const own = normalizeName(name);
-  return Object.hasOwn(keys, own) ? keys[own]! : [];
+  const normalizedName = normalizeName(name);
+  return Object.hasOwn(keys, normalizedName) ? keys[normalizedName]! : [];
 }
 
 /** Returns true if a decision of this person counts only when it is signed. */

@@ -1,23 +1,23 @@
 /** The wire format of SSH (RFC 4251): numbers, the highest byte first, and strings behind their length. */
 
-/** Reads one value after another. Errors: `RangeError` if the bytes end too early, or `end` finds more of them. */
+/** Creates a reader of successive values. Errors: `RangeError` if the bytes end too early, or `end` finds more bytes. */
 export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
+  let offset = 0;
   const reader = {
     u32(): number {
-      at += 4;
-      return view.getUint32(at - 4);
+      offset += 4;
+      return view.getUint32(offset - 4);
     },
     take(length: number): Uint8Array<ArrayBuffer> {
-      if (at + length > bytes.length) throw new RangeError("the bytes end too early");
-      at += length;
-      return bytes.slice(at - length, at);
+      if (offset + length > bytes.length) throw new RangeError("the bytes end too early");
+      offset += length;
+      return bytes.slice(offset - length, offset);
     },
     string: (): Uint8Array<ArrayBuffer> => reader.take(reader.u32()),
     text: (): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(reader.string()),
     end(): void {
-      if (at !== bytes.length) throw new RangeError("there is more than there should be");
+      if (offset !== bytes.length) throw new RangeError("there is more than there should be");
     },
   };
   return reader;

@@ -14,13 +14,14 @@ export interface ChangesInForce {
 /** Describes which change has been in force since the consent; undefined if it is the same. */
 export function describeMovedTarget({ before, now }: ChangesInForce): string | undefined {
   if (before === undefined) return undefined;
-  const [then, current] = [listChanges(before), listChanges(now)];
-  const moved = current.findIndex((owner, index) => owner !== then[index]);
-  return moved === -1 ? undefined : describeOtherChange(then[moved] ?? null, current[moved]!);
+  const earlier = listChanges(before);
+  const current = listChanges(now);
+  const moved = current.findIndex((changeId, index) => changeId !== earlier[index]);
+  return moved === -1 ? undefined : describeOtherChange(earlier[moved] ?? null, current[moved]!);
 }
 
-const listChanges = (owner: ChangeInForce): readonly (string | null)[] =>
-  typeof owner === "object" && owner !== null ? owner : [owner];
+const listChanges = (inForce: ChangeInForce): readonly (string | null)[] =>
+  typeof inForce === "object" && inForce !== null ? inForce : [inForce];
 
 function describeOtherChange(before: string | null, now: string | null): string {
   if (now === null) return `${before}, which the target held at the consent, was rolled back since`;
@@ -28,9 +29,9 @@ function describeOtherChange(before: string | null, now: string | null): string 
 }
 
 /** Requires the change of the consent to be in force still, if the intent says `on_stale: block`. Errors: 409 `target_moved`. */
-export function requireUnmovedTarget(owners: ChangesInForce, policy: Policy, details?: () => object): void {
-  const moved = describeMovedTarget(owners);
+export function requireUnmovedTarget(inForce: ChangesInForce, policy: Policy, details?: () => object): void {
+  const moved = describeMovedTarget(inForce);
   if (moved === undefined || policy.on_stale === "report") return;
   const message = `${moved}; revoke this change, and propose it again`;
-  throw new AppError("target_moved", message, { target_owner: owners, ...details?.() });
+  throw new AppError("target_moved", message, { target_owner: inForce, ...details?.() });
 }

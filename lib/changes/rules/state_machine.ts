@@ -119,11 +119,11 @@ export function requireConsented(change: Change, intent: Intent): void {
   requireAllowedTarget(change, intent.policy, () => ({ change_id, allowed: listActionsWithoutApply(change, intent) }));
   const missing = listMissingConsents(change, intent);
   if (missing.length === 0) return;
-  const lacks = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
-  const instead = missing.some(({ unreachable }) => unreachable)
+  const missingTexts = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
+  const alternative = missing.some(({ unreachable }) => unreachable)
     ? `, which nobody is left to give; ${describeClosers(change, intent)}`
     : "";
-  const message = `consents are missing under today's intent: ${lacks}${instead}`;
+  const message = `consents are missing under today's intent: ${missingTexts}${alternative}`;
   throw new AppError("consent_incomplete", message, {
     change_id,
     missing,
@@ -138,7 +138,7 @@ export const listActionsWithoutApply = (change: Change, intent: Intent): Lifecyc
 const createSignatureFacts = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
   command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
 
-/** Requires that an operation can be dry-run. An apply can be also before consent, so that approvers see its effect. */
+/** Requires that a dry run of an operation is possible: of an apply also before consent, so that approvers see its effect. */
 export function requireDryRunnable(change: Change, operation: Operation, intent: Intent): void {
   if (operation === "rollback" || change.status !== "pending_consent") requireTransition(change, operation, intent);
   if (operation === "apply") requireAllowedTarget(change, intent.policy);
@@ -153,9 +153,11 @@ type LateNote = Extract<Command, { type: "note" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function decideConsent(change: Change, command: Consent, { intent, actor }: Context): object {
-  const isFurther = command.type === "approve" && command.emergency && change.status === "approved";
+  const isEmergencyAfterApproval = command.type === "approve" && command.emergency && change.status === "approved";
   const next =
-    isFurther && !isEmergencyApproved(change, intent) ? change.status : requireTransition(change, command.type, intent);
+    isEmergencyAfterApproval && !isEmergencyApproved(change, intent)
+      ? change.status
+      : requireTransition(change, command.type, intent);
   // A further consent during a rollout does not change the status.
   const status = change.status === "applied" ? change.status : next;
   const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
@@ -196,12 +198,12 @@ function decideConsent(change: Change, command: Consent, { intent, actor }: Cont
 function decideApproval(
   change: Change,
   { name, note, target_owner, seen, signature }: Extract<Consent, { type: "approve" }>,
-  approved: Status,
+  statusIfApproved: Status,
   { intent, actor }: DecisionContext,
 ): object {
-  const lacking = countMissing(listMissingOrdinaryConsents(change, intent));
-  // Under a new, less strict intent a waiting change may lack no consent: any further one then approves it.
-  const isAnyConsentEnough = change.status !== approved && lacking === 0;
+  const missingBefore = countMissing(listMissingOrdinaryConsents(change, intent));
+  // Under a new, less strict intent a waiting change may lack no consent: any further consent then approves it.
+  const isAnyConsentEnough = change.status !== statusIfApproved && missingBefore === 0;
   // A person whose earlier consent no longer counts may consent again.
   if (!isAnyConsentEnough && hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
@@ -209,10 +211,10 @@ function decideApproval(
     });
   requireApprover(change, name, intent);
   requireGroups(name, actor, intent);
-  const added = { approver: name, note, at: "", ...pickKey(signature), ...pickGroups(actor) };
-  const after = { ...change, approvals: [...change.approvals, added] };
-  const { received, needed } = countQuorum(after, intent);
-  const decided = {
+  const consent = { approver: name, note, at: "", ...pickKey(signature), ...pickGroups(actor) };
+  const consentedChange = { ...change, approvals: [...change.approvals, consent] };
+  const { received, needed } = countQuorum(consentedChange, intent);
+  const detail = {
     decision: "approved",
     status: change.status,
     approver: name,
@@ -220,13 +222,13 @@ function decideApproval(
     ...(seen && { seen }),
     progress: `${received} of ${needed}`,
   };
-  const missing = listMissingOrdinaryConsents(after, intent);
+  const missing = listMissingOrdinaryConsents(consentedChange, intent);
   const isSigned = isSignedAsRequired({ approver: name, ...pickKey(signature) }, intent.policy.signing);
-  if (isSigned && !isAnyConsentEnough && countMissing(missing) === lacking)
+  if (isSigned && !isAnyConsentEnough && countMissing(missing) === missingBefore)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
-  const isApproved = change.status === approved || missing.length === 0;
-  const isRollout = approved === "applied";
-  return isApproved ? { ...decided, status: approved, ...(!isRollout && { target_owner }) } : decided;
+  const isApproved = change.status === statusIfApproved || missing.length === 0;
+  const isRollout = statusIfApproved === "applied";
+  return isApproved ? { ...detail, status: statusIfApproved, ...(!isRollout && { target_owner }) } : detail;
 }
 
 /** Counts the consents that rules still lack. */
@@ -265,7 +267,7 @@ function decideEmergencyApproval(
     { approver: name, note, at: "", emergency: true as const, ...pickKey(signature), ...pickGroups(actor) },
   ];
   const { received, needed } = countEmergencyConsents({ ...change, approvals }, intent)!;
-  const decided = {
+  const detail = {
     decision: "approved",
     emergency: true,
     status: change.status,
@@ -274,8 +276,8 @@ function decideEmergencyApproval(
     ...(seen && { seen }),
     progress: `${received} of ${needed}`,
   };
-  if (received < needed || change.status === "applied") return decided;
-  return { ...decided, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
+  if (received < needed || change.status === "applied") return detail;
+  return { ...detail, status: "approved", target_owner, review_hours: intent.policy.break_glass!.review_hours };
 }
 
 function decideReview(change: Change, { name, note, verdict }: Review, { intent, actor }: DecisionContext): object {

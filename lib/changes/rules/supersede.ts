@@ -11,10 +11,10 @@ export function findSupersedeProblem(
   earlier: ChangeEntry & Pick<Change, "status">,
   later: ChangeEntry,
 ): string | undefined {
-  const setBy = listEntries(later);
+  const laterEntries = listEntries(later);
   for (const entry of listEntries(earlier)) {
-    if (!setBy.some(({ tenant_id }) => tenant_id === entry.tenant_id)) return "names a change of another tenant";
-    if (earlier.status === "applied" && !setBy.some((one) => isSameTarget(one, entry)))
+    if (!laterEntries.some(({ tenant_id }) => tenant_id === entry.tenant_id)) return "names a change of another tenant";
+    if (earlier.status === "applied" && !laterEntries.some((other) => isSameTarget(other, entry)))
       return `names a change that is applied to ${entry.target}, whose place a change of another target cannot take`;
   }
   return undefined;

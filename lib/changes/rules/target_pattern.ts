@@ -8,8 +8,9 @@ const TARGET_FORM = "a target is like billing.plan or ui/banner: it begins with 
 export function explainUnmatchable(pattern: string): string | undefined {
   const problem = findProblem(pattern);
   if (problem === undefined) return undefined;
-  const meant = intendedPattern(pattern);
-  return `matches no target, since ${problem}; ${TARGET_FORM}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  const suggestion = suggestPattern(pattern);
+  const question = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
+  return `matches no target, since ${problem}; ${TARGET_FORM}${question}`;
 }
 
 function findProblem(pattern: string): string | undefined {
@@ -20,15 +21,16 @@ function findProblem(pattern: string): string | undefined {
 }
 
 /** Returns the likely intended pattern: in other tools, paths begin with `/` and folders end with it. */
-function intendedPattern(pattern: string): string | undefined {
-  const meant = pattern.replace(/^\/+/, "").replace(/\/+$/, "/*");
-  return meant !== pattern && meant !== "" && findProblem(meant) === undefined ? meant : undefined;
+function suggestPattern(pattern: string): string | undefined {
+  const suggestion = pattern.replace(/^\/+/, "").replace(/\/+$/, "/*");
+  const isUsable = suggestion !== pattern && suggestion !== "" && findProblem(suggestion) === undefined;
+  return isUsable ? suggestion : undefined;
 }
 
-/** Returns true if one of these patterns matches every target of the pattern. */
-export const isCovered = (pattern: string, by: readonly string[]): boolean =>
-  // The `*` of the first pattern is treated as text, which only a `*` of the other can match.
-  by.some((other) => matchesPattern(pattern, other));
+/** Returns true if one of the other patterns matches every target that the pattern matches. */
+export const isCovered = (pattern: string, others: readonly string[]): boolean =>
+  // The `*` of `pattern` is treated as text, which only a `*` of the other pattern can match.
+  others.some((other) => matchesPattern(pattern, other));
 
 /** Returns true if a target matches a pattern; `*` stands for any characters. */
 export const matchesPattern = (target: string, pattern: string): boolean =>
@@ -57,8 +59,8 @@ export function matchWildcard(target: string, pattern: string): string | undefin
 /** Returns the part of a target that the last `*` of the first matching pattern matches; undefined if none matches. */
 export function findWildcard(target: string, patterns: readonly string[]): string | undefined {
   for (const pattern of patterns) {
-    const rest = matchWildcard(target, pattern);
-    if (rest !== undefined) return rest;
+    const wildcard = matchWildcard(target, pattern);
+    if (wildcard !== undefined) return wildcard;
   }
   return undefined;
 }

@@ -38,10 +38,10 @@ export interface StepBase {
 }
 
 /**
- * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `unheld`: it got
- * them only after the start of the rule's period.
+ * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `setLater`: the
+ * target got these numbers only after the start of the rule's period.
  */
-export type StepBaseResult = (({ numbers: readonly number[] } | { unknown: string }) & { unheld?: true }) | "first";
+export type StepBaseResult = (({ numbers: readonly number[] } | { unknown: string }) & { setLater?: true }) | "first";
 
 /** A number of a change whose step is limited. */
 export interface LimitedStep {
@@ -66,31 +66,38 @@ export const listTargetRules = (
 
 /** Lists the limited steps that a change would make. */
 export const listSteps = (change: ChangeEntry, policy: Pick<Policy, "targets">): LimitedStep[] =>
-  listValues(change).flatMap(({ entry, value, path }) =>
-    value === undefined
-      ? []
-      : listTargetRules(entry, policy).flatMap((rule) =>
-          rule.max_step === undefined
-            ? []
-            : (rule.max_step.members ?? [null]).map((member) => ({
-                entry,
-                value,
-                rule,
-                limit: rule.max_step!,
-                member,
-                path: member === null ? path : `${path}.${member}`,
-              })),
-        ),
-  );
+  listValues(change)
+    .filter(({ value }) => value !== undefined)
+    .flatMap((location) => listTargetRules(location.entry, policy).flatMap((rule) => listStepsOfRule(location, rule)));
+
+function listStepsOfRule({ entry, value, path }: ValueLocation, rule: TargetRule): LimitedStep[] {
+  const limit = rule.max_step;
+  if (limit === undefined) return [];
+  return (limit.members ?? [null]).map((member) => ({
+    entry,
+    value,
+    rule,
+    limit,
+    member,
+    path: member === null ? path : `${path}.${member}`,
+  }));
+}
+
+/** A value of a change, and its path from the field `value` or `sets` on. */
+interface ValueLocation {
+  entry: ChangeEntry;
+  value: unknown;
+  path: string;
+}
 
 /** Lists the values of a change with their paths; for a split, the values of its shares. */
-function listValues(change: ChangeEntry): { entry: ChangeEntry; value: unknown; path: string }[] {
+function listValues(change: ChangeEntry): ValueLocation[] {
   const entries = listEntries(change);
   return entries.flatMap((entry, index) => {
     const path = entries.length === 1 ? "value" : `sets.${index}.value`;
     const values = listShareValues(entry.value);
-    const within = (share: number): string => (values.length === 1 ? path : `${path}.$split.shares.${share}.1`);
-    return values.map((value, share) => ({ entry, value, path: within(share) }));
+    const isSplit = values.length > 1;
+    return values.map((value, share) => ({ entry, value, path: isSplit ? `${path}.$split.shares.${share}.1` : path }));
   });
 }
 
@@ -109,17 +116,15 @@ export function requireSchemas(change: LimitedChange, policy: Pick<Policy, "targ
       if (!rule.schema || value === undefined) continue;
       const mismatch = validate(rule.schema, value);
       if (!mismatch) continue;
-      const at = [path, ...mismatch.path].join(".");
-      const range = JSON.stringify(mismatch.range);
-      throw createNotAllowedError(
-        `${at} of ${entry.target} is outside ${range.length > 200 ? mismatch.keyword : range}`,
-        {
-          path: at,
-          rule: mismatch.keyword,
-          range: mismatch.range,
-          ...pickUnit(rule),
-        },
-      );
+      const mismatchPath = [path, ...mismatch.path].join(".");
+      const rangeText = JSON.stringify(mismatch.range);
+      const bound = rangeText.length > 200 ? mismatch.keyword : rangeText;
+      throw createNotAllowedError(`${mismatchPath} of ${entry.target} is outside ${bound}`, {
+        path: mismatchPath,
+        rule: mismatch.keyword,
+        range: mismatch.range,
+        ...pickUnit(rule),
+      });
     }
 }
 
@@ -145,10 +150,12 @@ export function requireStep(step: LimitedStep, base: StepBaseResult): void {
   if ("unknown" in base) return reject(`the step of ${path} of ${target} cannot be judged: ${base.unknown}`);
   const range = computeStepRange(limit, base.numbers);
   if (range === undefined)
-    return reject(`${path} of ${target} held 0, of which no part is a step; give the rule an absolute max_step`);
+    return reject(
+      `${path} of ${target} was 0 before, and a relative max_step allows no step from 0; use an absolute max_step`,
+    );
   if (number >= range.minimum && number <= range.maximum) return undefined;
   return reject(
-    `${path} of ${target} must be from ${range.minimum} to ${range.maximum}: ${limit.hours} hours before it held ${base.numbers.join(" and ")}`,
+    `${path} of ${target} must be from ${range.minimum} to ${range.maximum}; its value ${limit.hours} hours before was ${base.numbers.join(" and ")}`,
     range,
   );
 }
@@ -179,7 +186,7 @@ const computeStep = ({ relative, absolute: units }: MaxStep, base: Decimal): Dec
 export const listMembers = (storedValue: unknown, member: string | null): unknown[] =>
   listShareValues(storedValue)
     .map((value) => findMember(value, member))
-    .filter((found) => found !== undefined);
+    .filter((value) => value !== undefined);
 
 /** Returns a member of a value, or the value itself for `null`; undefined if there is none. */
 function findMember(value: unknown, member: string | null): unknown {

@@ -150,8 +150,8 @@ function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
   if (types === undefined) return keywords.length > 0 ? [["type", "is required with other keywords"]] : [];
   const { pattern, maxLength, uniqueItems, maxItems, required = [], properties = {}, additionalProperties } = schema;
   const absent = required.filter((name) => additionalProperties === false && !Object.hasOwn(properties, name));
-  const listed = [...(schema.enum ?? []), ...("const" in schema ? [schema.const] : [])];
-  const untyped = listed.find((value) => !types.some((one) => isOfType(value, one)));
+  const allowedValues = [...(schema.enum ?? []), ...("const" in schema ? [schema.const] : [])];
+  const mistypedValue = allowedValues.find((value) => !types.some((one) => isOfType(value, one)));
   return [
     ...keywords
       .filter((keyword) => KEYWORD_TYPES[keyword] && !KEYWORD_TYPES[keyword].some((one) => types.includes(one)))
@@ -171,10 +171,10 @@ function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
       "required",
       `names ${name}, which additionalProperties false excludes`,
     ]),
-    ...(untyped === undefined
+    ...(mistypedValue === undefined
       ? []
       : [
-          [schema.enum?.includes(untyped) ? "enum" : "const", `has a value that is no ${types.join(" or ")}`] as [
+          [schema.enum?.includes(mistypedValue) ? "enum" : "const", `has a value that is no ${types.join(" or ")}`] as [
             keyof ValueSchema,
             string,
           ],

@@ -76,14 +76,14 @@ export const selectWindows = ({ deny, allow }: Windows, change?: ChangeEntry): W
   allow,
 });
 
-/** Returns true for a denied period that applies only to some targets or tenants. */
+/** Returns true for a denied period that applies only to listed targets or tenants. */
 export const isNarrow = ({ targets, tenants }: DeniedPeriod): boolean => targets !== undefined || tenants !== undefined;
 
 /** Returns why the windows are closed, undefined while they are open. `now` in milliseconds since the epoch. */
 export function findClosure(windows: Windows, now: number): Closure | undefined {
   const denied = windows.deny.find((period) => findDeniedEnd(period, now) !== undefined);
   if (!denied && isAllowed(windows.allow, now)) return undefined;
-  const opens = nextOpening(windows, now);
+  const opens = findNextOpening(windows, now);
   return {
     reason: denied
       ? denied.reason || "the intent denies this period"
@@ -94,10 +94,10 @@ export function findClosure(windows: Windows, now: number): Closure | undefined 
 
 /** Returns the end of the denied period that a moment is in, in milliseconds since the epoch; undefined if it is in none. */
 function findDeniedEnd({ from, to, yearly }: DeniedPeriod, at: number): number | undefined {
-  const years = yearly ? new Date(at).getUTCFullYear() - Number(from.slice(0, 4)) : 0;
+  const yearsSinceStart = yearly ? new Date(at).getUTCFullYear() - Number(from.slice(0, 4)) : 0;
   // A period may reach into the next year, and its years begin with its own offset.
-  for (const later of yearly ? [years - 1, years, years + 1] : [0])
-    if (later >= 0 && addYears(from, later) <= at && at < addYears(to, later)) return addYears(to, later);
+  for (const years of yearly ? [yearsSinceStart - 1, yearsSinceStart, yearsSinceStart + 1] : [0])
+    if (years >= 0 && addYears(from, years) <= at && at < addYears(to, years)) return addYears(to, years);
   return undefined;
 }
 
@@ -105,9 +105,9 @@ function findDeniedEnd({ from, to, yearly }: DeniedPeriod, at: number): number |
 function addYears(time: string, years: number): number {
   if (years === 0) return Date.parse(time);
   const local = Date.parse(time.replace(/(?:Z|[+-]\d\d:\d\d)$/i, "Z"));
-  const then = new Date(local);
-  then.setUTCFullYear(then.getUTCFullYear() + years);
-  return Date.parse(time) + then.getTime() - local;
+  const laterDate = new Date(local);
+  laterDate.setUTCFullYear(laterDate.getUTCFullYear() + years);
+  return Date.parse(time) + laterDate.getTime() - local;
 }
 
 /** Returns true for a yearly period that begins again before it ends. */
@@ -120,14 +120,14 @@ export const isAllowed = (allow: readonly AllowedHours[], at: number): boolean =
 function isInWindow({ days, from, to, tz }: AllowedHours, at: number): boolean {
   const { day, minute } = localTime(at, tz);
   const [start, end] = [parseMinute(from), parseMinute(to)];
-  const on = (weekday: number): boolean => days.includes(DAYS[(weekday + 7) % 7]!);
-  if (start < end) return on(day) && start <= minute && minute < end;
+  const includesDay = (weekday: number): boolean => days.includes(DAYS[(weekday + 7) % 7]!);
+  if (start < end) return includesDay(day) && start <= minute && minute < end;
   // Hours over midnight belong to the day on which they begin.
-  return (on(day) && minute >= start) || (on(day - 1) && minute < end);
+  return (includesDay(day) && minute >= start) || (includesDay(day - 1) && minute < end);
 }
 
 /** Returns the next opening, in milliseconds since the epoch. Only a yearly denied period can recur after its end. */
-function nextOpening({ deny, allow }: Windows, now: number): number | undefined {
+function findNextOpening({ deny, allow }: Windows, now: number): number | undefined {
   const steps = 2 * deny.length * (deny.some(({ yearly }) => yearly) ? MAX_YEARS : 1) + 1;
   let at: number | undefined = now;
   for (let attempts = 0; attempts <= steps && at !== undefined; attempts++) {
@@ -135,7 +135,7 @@ function nextOpening({ deny, allow }: Windows, now: number): number | undefined 
     const ends = deny.flatMap((period) => findDeniedEnd(period, moment) ?? []);
     if (ends.length > 0) at = Math.max(...ends);
     else if (isAllowed(allow, moment)) return moment;
-    else at = nextAllowed(allow, moment);
+    else at = findNextAllowed(allow, moment);
   }
   return undefined;
 }
@@ -144,17 +144,17 @@ function nextOpening({ deny, allow }: Windows, now: number): number | undefined 
  * Returns the next allowed moment. It steps by quarters of an hour, since clocks change on no other minute, and by starts of
  * windows.
  */
-function nextAllowed(allow: readonly AllowedHours[], from: number): number | undefined {
+function findNextAllowed(allow: readonly AllowedHours[], from: number): number | undefined {
   for (let at = from, quarters = 0; quarters < MAX_QUARTERS; quarters++) {
     const quarter = at - (at % QUARTER_MS) + QUARTER_MS;
-    at = Math.min(quarter, ...allow.map(({ from: start, tz }) => nextMinute(at, parseMinute(start), tz)));
+    at = Math.min(quarter, ...allow.map(({ from: start, tz }) => findNextMinute(at, parseMinute(start), tz)));
     if (isAllowed(allow, at)) return at;
   }
   return undefined;
 }
 
 /** Returns when a minute of the day comes next, if clocks do not change until then. */
-function nextMinute(at: number, minute: number, tz: string): number {
+function findNextMinute(at: number, minute: number, tz: string): number {
   const ahead = (minute - localTime(at, tz).minute + DAY_MINUTES) % DAY_MINUTES || DAY_MINUTES;
   return at - (at % MINUTE_MS) + ahead * MINUTE_MS;
 }

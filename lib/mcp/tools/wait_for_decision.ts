@@ -33,7 +33,7 @@ export const waitForDecision = createTool(
   async ({ change_id, seen_status, timeout_seconds }, call) => {
     await awaitStatus(call.deps, change_id, {
       seconds: timeout_seconds,
-      isKnown: ({ status }) => status === seen_status,
+      isUnchanged: ({ status }) => status === seen_status,
       name: findWaiterName(call),
       signal: call.request.signal,
     });

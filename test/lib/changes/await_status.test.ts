@@ -108,8 +108,8 @@ test.each(["denied", "rolled_back"] as const)(
 test("waiting returns immediately if the caller does not know the current status", async () => {
   const api = await service();
   const id = await api.bring("approved");
-  const isKnown = ({ status }: { status: string }): boolean => status === "pending_consent";
-  expect(await awaitStatus(api.deps, id, { seconds: 60, isKnown })).toMatchObject({ moved: true });
+  const isUnchanged = ({ status }: { status: string }): boolean => status === "pending_consent";
+  expect(await awaitStatus(api.deps, id, { seconds: 60, isUnchanged })).toMatchObject({ moved: true });
 });
 
 test("waiting for an unknown change is rejected immediately", async () => {

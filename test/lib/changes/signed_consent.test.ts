@@ -243,7 +243,7 @@ describe("under signed_only without self-approval,", () => {
 
   test("a model's draft needs no signature", async () => {
     const api = await coreWithPolicy(STRICT);
-    const requester = { asked_by: "eve", known: true, message_id: "m1" };
+    const requester = { asked_by: "eve", isVerified: true, message_id: "m1" };
     const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
     expect(await submitDraft(api.deps, input, requester)).toMatchObject({ proposer: "llm:m1" });
   });
@@ -356,8 +356,8 @@ test("a non-canonical encoding of an RSA key is rejected, so two people cannot s
 
 test("without self-approval a model's draft needs a requester, proven under signed_only", async () => {
   const input = { ...PROPOSAL, kind: "config" as const, proposer: "llm:m1" as const };
-  const draft = (api: Core, asked_by: string | null, known = false) =>
-    submitDraft(api.deps, input, { asked_by, known, message_id: "m1" });
+  const draft = (api: Core, asked_by: string | null, isVerified = false) =>
+    submitDraft(api.deps, input, { asked_by, isVerified, message_id: "m1" });
   const unsigned = await core({ intent: { policy: { self_approval: false } } });
   await expect(draft(unsigned, null)).rejects.toMatchObject({ code: "proposer_unknown" });
   expect(await draft(unsigned, "zed")).toMatchObject({ asked_by: "zed" });

@@ -2,13 +2,8 @@
 import { expect, test } from "vitest";
 import { readTargetIndex } from "../../../lib/changes/target_index.ts";
 import { listOtherLeases, selectOtherLease } from "../../../lib/changes/operations/lease.ts";
-import {
-  type Lease,
-  listLiveChanges,
-  type TargetKey,
-  formatTargetChangeKey,
-  formatTargetKey,
-} from "../../../lib/changes/records.ts";
+import { type Lease, listLiveChanges, formatTargetChangeKey, formatTargetKey } from "../../../lib/changes/records.ts";
+import type { TargetKey } from "../../../lib/changes/rules/target_key.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";

@@ -178,7 +178,7 @@ const verifyTargets = (deps: TestDeps, model: Model, label: string, isEdited: bo
         model.owner(targetKey),
       ]);
       verifyLive(
-        await transaction.ledger.liveChanges(target),
+        await transaction.ledger.openChanges(target),
         model.live(targetKey),
         `${label} ${targetKey}`,
         isEdited,

@@ -189,7 +189,7 @@ describe("a step", () => {
     expect((await api.get(`changes/${later}`)).body.gates).toContainEqual({
       gate: "value_not_allowed",
       state: "block",
-      message: expect.stringContaining("must be from 90.25 to 99.75: 24 hours before it held 95"),
+      message: expect.stringContaining("must be from 90.25 to 99.75; its value 24 hours before was 95"),
     });
   });
 

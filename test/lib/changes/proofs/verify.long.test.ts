@@ -28,7 +28,7 @@ const toKnownKey = (line: object): KnownKey => {
 /** Returns the reason why a proof is rejected, or "" if it is valid. */
 async function findFault(proof: Proof, key: object, statement = STATEMENT): Promise<string> {
   const verified = await verifyProof(proof, statement, [toKnownKey(key)]);
-  return "refused" in verified ? verified.refused : "";
+  return "invalid" in verified ? verified.invalid : "";
 }
 
 const SIGNERS = {

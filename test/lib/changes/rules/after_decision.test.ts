@@ -26,7 +26,7 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
   ["the change in force on its target", { status: "applied", value: undefined }, "chg_1", "roll it back first"],
   ["a change that a rollback restores", { status: "applied" }, "chg_2", "a rollback of a later change brings"],
 ])("an erasure of %s is allowed or rejected", (_, overrides, owner, reason) => {
-  const erase = () => requireErasable(changeWith(overrides), { owner }, INTENT);
+  const erase = () => requireErasable(changeWith(overrides), { target_owner: owner }, INTENT);
   if (reason === undefined) expect(erase).not.toThrow();
   else expect(erase).toThrow(reason);
 });

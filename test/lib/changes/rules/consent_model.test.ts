@@ -77,7 +77,7 @@ function makeStateMachine() {
   const toSignature = (name: string, key: string | undefined, { policy }: Intent): SignatureResult | undefined => {
     if (key === undefined) return undefined;
     const listedKey = listKeys(name, policy.signing).find(({ id }) => id === key);
-    if (!listedKey) return { refused: "the intent does not list this key under the name" };
+    if (!listedKey) return { invalid: "the intent does not list this key under the name" };
     return { statement: "", proof: { type: "ssh", signature: "" }, key: listedKey };
   };
   const toCommand = (
@@ -102,7 +102,7 @@ function makeStateMachine() {
     const targets = target === PLAN ? { target: TARGETS[0]!, sets: ENTRIES } : { target };
     const input = { tenant_id: "t1", kind: "config", ...targets, summary: "s", proposer, ...impact } as const;
     const signature = toSignature(proposer, key, intent);
-    return { type: "propose", input, minor_today: 0, target_owner, rolled_back, live: [], signature };
+    return { type: "propose", input, minor_today: 0, target_owner, rolled_back, openChanges: [], signature };
   };
   const requireApplicable = (
     change: Change,

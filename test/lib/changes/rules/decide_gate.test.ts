@@ -16,21 +16,26 @@ const createRelease = (
   overrides: Partial<Release> & { status?: string; resolution?: string } = {},
 ) => {
   const { status = "approved", resolution = null, ...release } = overrides;
-  return { change: { change_id, status, resolution }, head: HEAD, consented: 1, ...release } as unknown as Release;
+  return {
+    change: { change_id, status, resolution },
+    head: HEAD,
+    lastConsentEntry: 1,
+    ...release,
+  } as unknown as Release;
 };
 
 const decide = (facts: Partial<GateFacts>): GateDecision =>
   decideGate({
     head: HEAD,
-    newest: undefined,
-    owner: null,
+    lastConsented: undefined,
+    changeInForce: null,
     obstacle: undefined,
     pending: undefined,
-    other: undefined,
+    otherRelease: undefined,
     ...facts,
   });
 
-const newest = createRelease("chg_1");
+const lastConsented = createRelease("chg_1");
 const applied = createRelease("chg_1", { status: "applied" });
 const pending = { release: createRelease("chg_2", { status: "pending_consent" }), overdue: undefined, missing: [] };
 const missing = { rule: "required_approvers", count: 1, of: [] };
@@ -38,18 +43,23 @@ const createObstacle = (code: ConstructorParameters<typeof AppError>[0], details
   new AppError(code, "no", details);
 
 test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, string?]>([
-  ["an approved change allows its head", { newest }, "allowed", "chg_1"],
-  ["an applied change in force allows its head", { newest: applied, owner: "chg_1" }, "allowed", "chg_1"],
+  ["an approved change allows its head", { lastConsented }, "allowed", "chg_1"],
+  [
+    "an applied change in force allows its head",
+    { lastConsented: applied, changeInForce: "chg_1" },
+    "allowed",
+    "chg_1",
+  ],
   [
     "an applied change that is no longer in force is a rejection",
-    { newest: applied, owner: "chg_9" },
+    { lastConsented: applied, changeInForce: "chg_9" },
     "refused",
     "chg_1",
     "chg_9",
   ],
   [
     "an applied change of a target without a change in force is a rejection",
-    { newest: applied },
+    { lastConsented: applied },
     "refused",
     "chg_1",
     "no change",
@@ -57,35 +67,35 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
   ["a target without changes is a rejection", {}, "refused", null, "propose one"],
   [
     "a record that is not trusted waits, whatever its head",
-    { newest: createRelease("chg_1", { head: OTHER_HEAD, mismatch: "it was edited" }), pending },
+    { lastConsented: createRelease("chg_1", { head: OTHER_HEAD, mismatch: "it was edited" }), pending },
     "waiting",
     "chg_1",
     "it was edited",
   ],
-  ["a freeze waits", { newest, obstacle: createObstacle("outside_window") }, "waiting", "chg_1", "no"],
+  ["a freeze waits", { lastConsented, obstacle: createObstacle("outside_window") }, "waiting", "chg_1", "no"],
   [
     "a lasting obstacle is a rejection",
-    { newest, obstacle: createObstacle("forbidden_target") },
+    { lastConsented, obstacle: createObstacle("forbidden_target") },
     "refused",
     "chg_1",
     "no",
   ],
   [
     "an approved change that lacks consents waits",
-    { newest, obstacle: createObstacle("consent_incomplete") },
+    { lastConsented, obstacle: createObstacle("consent_incomplete") },
     "waiting",
     "chg_1",
   ],
   [
     "an applied change that lacks consents waits for a new proposal",
-    { newest: applied, owner: "chg_1", obstacle: createObstacle("consent_incomplete") },
+    { lastConsented: applied, changeInForce: "chg_1", obstacle: createObstacle("consent_incomplete") },
     "waiting",
     "chg_1",
     "propose the release again",
   ],
   [
     "an applied change with a lasting obstacle is a rejection",
-    { newest: applied, owner: "chg_1", obstacle: createObstacle("forbidden_target") },
+    { lastConsented: applied, changeInForce: "chg_1", obstacle: createObstacle("forbidden_target") },
     "refused",
     "chg_1",
   ],
@@ -94,34 +104,34 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
   ["an overdue change is a rejection", { pending: { ...pending, overdue: "late" } }, "refused", "chg_2", "late"],
   [
     "a pending change with the head comes before a newer change with another head",
-    { newest: createRelease("chg_1", { head: OTHER_HEAD }), pending },
+    { lastConsented: createRelease("chg_1", { head: OTHER_HEAD }), pending },
     "waiting",
     "chg_2",
   ],
   [
     "a pending change comes before a rejection of the newest",
-    { newest, obstacle: createObstacle("forbidden_target"), pending },
+    { lastConsented, obstacle: createObstacle("forbidden_target"), pending },
     "waiting",
     "chg_2",
   ],
-  ["an allowed head needs no pending change", { newest, pending }, "allowed", "chg_1"],
+  ["an allowed head needs no pending change", { lastConsented, pending }, "allowed", "chg_1"],
   [
     "a rolled back change is a rejection",
-    { other: createRelease("chg_3", { status: "rolled_back" }) },
+    { otherRelease: createRelease("chg_3", { status: "rolled_back" }) },
     "refused",
     "chg_3",
     "rolled back",
   ],
   [
     "a withdrawn change is a rejection",
-    { other: createRelease("chg_3", { status: "denied", resolution: "withdrawn" }) },
+    { otherRelease: createRelease("chg_3", { status: "denied", resolution: "withdrawn" }) },
     "refused",
     "chg_3",
     "withdrawn",
   ],
   [
     "a change older than the newest one, of another head, is a rejection",
-    { newest: createRelease("chg_1", { head: OTHER_HEAD }), other: createRelease("chg_3") },
+    { lastConsented: createRelease("chg_1", { head: OTHER_HEAD }), otherRelease: createRelease("chg_3") },
     "refused",
     "chg_3",
     "chg_1",
@@ -134,19 +144,19 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
 });
 
 test.each(["operation_in_progress", "rollout_in_progress", "promotion_not_ready"] as const)("%s is temporary", (code) =>
-  expect(decide({ newest, obstacle: createObstacle(code) }).state).toBe("waiting"),
+  expect(decide({ lastConsented, obstacle: createObstacle(code) }).state).toBe("waiting"),
 );
 
 test("the note of a freeze is left out of the reason, which names who froze and until when", () => {
   const freeze = { actor: "ana", until: null, note: "a secret" };
-  const { state, reasons } = decide({ newest, obstacle: createObstacle("frozen", { freeze }) });
+  const { state, reasons } = decide({ lastConsented, obstacle: createObstacle("frozen", { freeze }) });
   expect(state).toBe("waiting");
   expect(reasons[0]).toContain("ana");
   expect(reasons[0]).not.toContain("secret");
   const until = "2026-01-02T00:00:00.000Z";
-  expect(decide({ newest, obstacle: createObstacle("frozen", { freeze: { ...freeze, until } }) }).reasons[0]).toContain(
-    until,
-  );
+  expect(
+    decide({ lastConsented, obstacle: createObstacle("frozen", { freeze: { ...freeze, until } }) }).reasons[0],
+  ).toContain(until);
 });
 
 test("each rule that lacks consents is a reason, with the names that may give them", () => {

@@ -52,7 +52,7 @@ function createLog(usedContext: Context) {
   return { run, fold, entries, records };
 }
 
-const PROPOSE: Command = { type: "propose", input: INPUT, minor_today: 0, live: [] };
+const PROPOSE: Command = { type: "propose", input: INPUT, minor_today: 0, openChanges: [] };
 const APPROVE: Command = { type: "approve", name: "ana", note: "fine", target_owner: null };
 const APPLIED: Command = { type: "succeed", operation: "apply", circumstance: { adapter: null } };
 const ROLLED_BACK: Command = { type: "succeed", operation: "rollback", circumstance: { adapter: null } };
