@@ -110,7 +110,7 @@ export const app = (deps: Deps, options?: RouteOptions): Handler => createRouter
 /** Opens a complete service on a store. Errors: `IntentInvalid`, `IdentityMismatch`, and those of the store. */
 export const countersign = (options: ServiceOptions): Promise<Service> => openService(endpoints, options);
 
-export { IdentityMismatch } from "../lib/changes/open.ts";
+export { IdentityMismatch } from "../lib/changes/open_product.ts";
 export { IntentInvalid } from "../lib/changes/rules/intent.ts";
 export { Unanswered } from "../lib/kit/time_limit.ts";
 export { targetAdapter, type TargetAdapterOptions } from "../lib/targets/adapter.ts";

@@ -1,6 +1,6 @@
 /** Combines the dependencies of all parts of `lib`, with a default for each platform. */
 import type { ProductAdapter } from "./changes/operations/adapter_port.ts";
-import { IdentityMismatch, makeIdentity } from "./changes/open.ts";
+import { IdentityMismatch, makeIdentity } from "./changes/open_product.ts";
 import { recordIntent } from "./changes/record_intent.ts";
 import { type Intent, IntentInvalid, loadIntent } from "./changes/rules/intent.ts";
 import { findUnknownSystem } from "./changes/rules/promotion_rule.ts";

@@ -3,7 +3,7 @@ import { maintainCheckpoint } from "./audit/anchor.ts";
 import { storeCurrentCheckpoint } from "./audit/checkpoint.ts";
 import { createDeps, type Deps, type ProductOptions, replaceIntent } from "./deps.ts";
 import { startProjecting } from "./projections/projector.ts";
-import { openProduct, type OpenOptions } from "./changes/open.ts";
+import { openProduct, type OpenOptions } from "./changes/open_product.ts";
 import type { Endpoint, Handler } from "./http/endpoint.ts";
 import { createRouter, type RouteOptions } from "./http/router.ts";
 import { createCommitSignal } from "./kit/commit_signal.ts";

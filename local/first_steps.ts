@@ -27,7 +27,7 @@ export function listFirstSteps(url: string, intent: Intent, needsToken: { writes
   };
   const proposer = findPlainName(Object.keys(signing.keys).filter((name) => name !== approver)) ?? "PROPOSER";
   const propose =
-    signing.only && !self_approval
+    signing.signedOnly && !self_approval
       ? `${countersign("propose")} --tenant-id t1 --kind config --target ui.banner --summary First --proposer ${proposer} --key KEY_FILE`
       : `${post} -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=12${self_approval ? "" : " -d proposer=first-steps"} ${api}/propose-crm-followup`;
   return [

@@ -6,7 +6,7 @@ import { app, countersign } from "../handlers/index.ts";
 import { readHead } from "../lib/audit/chain.ts";
 import { verifyChain } from "../lib/audit/verify.ts";
 import type { Deps } from "../lib/deps.ts";
-import { IdentityMismatch, IntentOutdated } from "../lib/changes/open.ts";
+import { IdentityMismatch, IntentOutdated } from "../lib/changes/open_product.ts";
 import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
 import { listUnconsented } from "../lib/changes/unconsented_changes.ts";

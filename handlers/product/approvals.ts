@@ -3,7 +3,7 @@ import { addRequestCache } from "../../lib/kit/request_cache.ts";
 import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, integer } from "../../lib/kit/fields.ts";
-import { awaitingChangeSchema, changeToReviewSchema } from "../../lib/changes/awaiting.ts";
+import { awaitingChangeSchema, changeToReviewSchema } from "../../lib/changes/waiting_change_schemas.ts";
 import { listApprovals as approvalsView } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 

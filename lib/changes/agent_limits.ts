@@ -38,7 +38,6 @@ export async function findReachedLimit(
   );
 }
 
-/** Counts a proposal of an agent. */
 export async function countProposal({ tx, at }: Transaction, agent: string, input: ChangeEntry): Promise<void> {
   const count = (await countProposedToday(tx, agent, at)) + listEntries(input).length;
   tx.put("proposed_by_agent", normalizeName(agent), { day: at.slice(0, 10), count });

@@ -1,7 +1,7 @@
 /** Applies approved changes automatically (`apply_when`), in the same way as a request does. */
 import { AppError } from "../kit/errors.ts";
 import { listPages } from "../store/pages.ts";
-import { readCertainTime, computeMsUntilCertain } from "./certain_time.ts";
+import { readConfirmedTime, computeMsUntilConfirmed } from "./confirmed_time.ts";
 import { runOperation } from "./commands/run_operation.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { type AutomationEnd, endAutomation } from "./end_automation.ts";
@@ -95,8 +95,8 @@ async function tryApply(
   if (!change || formatDueApplyKey(change) !== id) return RETRY_MS;
   const end = at + MAX_POSTPONED_MS;
   const isTooLate = clock.now() > end;
-  const confirmedTime = await readCertainTime(deps, store, isTooLate ? end + 1 : at);
-  if (isScheduled(change) && confirmedTime < at) return computeMsUntilCertain(deps, at);
+  const confirmedTime = await readConfirmedTime(deps, store, isTooLate ? end + 1 : at);
+  if (isScheduled(change) && confirmedTime < at) return computeMsUntilConfirmed(deps, at);
   if (isTooLate) {
     if (confirmedTime > end) await stopAutomation(deps, changeId, TOO_LONG);
     return RETRY_MS;

@@ -2,7 +2,7 @@
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
-import { previewExpiry } from "./expiry.ts";
+import { previewExpiry } from "./expire_changes.ts";
 import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { isFinal } from "./rules/transitions.ts";

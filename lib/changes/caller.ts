@@ -3,7 +3,7 @@ import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { Replies } from "./replies.ts";
 import { type Actor, serviceActor } from "./rules/actor.ts";
-import { groupFacts } from "./rules/idp_groups.ts";
+import { createGroupFacts } from "./rules/idp_groups.ts";
 import { normalizeName } from "./rules/names.ts";
 import { isAgent } from "./rules/principals.ts";
 
@@ -49,7 +49,7 @@ export function findActor({ identity, deps }: Pick<Caller, "identity" | "deps">,
     return {
       actor: person,
       authenticated: groups ? "jwt" : "proxy",
-      ...groupFacts(person, groups, { principals }),
+      ...createGroupFacts(person, groups, { principals }),
     };
   const actor = stated ?? null;
   if (hasToken) return { actor, authenticated: "token" };

@@ -27,7 +27,7 @@ import { findVisibleChange } from "./read_scope.ts";
 import type { Change } from "./rules/change.ts";
 import { canonicalContent, contentDigest } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
-import { isLive } from "./rules/current_state.ts";
+import { isOpenChange } from "./rules/current_state.ts";
 
 /** Event types of decisions; failed attempts and findings about the host are none. */
 const DECISION_EVENTS: readonly string[] = [
@@ -128,7 +128,7 @@ async function listRelevantLosses(
   if (lastLossId < first) return [];
   if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
   const applied = decisions.find(({ event_type }) => event_type === "change_applied");
-  const end = isLive(status) ? Infinity : (applied ?? decisions.at(-1)!).id;
+  const end = isOpenChange(status) ? Infinity : (applied ?? decisions.at(-1)!).id;
   const losses = await consultLog(deps, (evidence) => evidence.entriesOfType("loss_accepted", first));
   return losses.filter(({ id }) => id < end);
 }
@@ -179,7 +179,6 @@ function createNotCoveredError(
   return new AppError("store_unavailable", `${problem}; ${displaced ?? "ask again"}`);
 }
 
-/** Formats a part: its name, its length in bytes of UTF-8, and its text. */
 const formatPart = (name: string, text: string): string => `${name} ${new TextEncoder().encode(text).length}\n${text}`;
 
 /** Formats a C2SP `tlog-proof@v1`. The leaf is the entry's `current_hash`; `extra` is the entry. */

@@ -27,7 +27,6 @@ const OWNERS_PER_READ = 96;
 const MAX_CONCURRENT = 8;
 /** Maximum number of episodes that one check ends. */
 const MAX_ENDED = 50;
-/** Maximum number of recently read targets that are verified first. */
 const MAX_READ_FIRST = 100;
 
 /** The newest applied change of a target, and the id of its apply. */

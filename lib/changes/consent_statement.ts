@@ -11,7 +11,7 @@ import { readLedger } from "./ledger/ledger.ts";
 import { examineProposal } from "./examine_proposal.ts";
 import { readProposalFacts } from "./proposal_facts.ts";
 import { findChange } from "./records.ts";
-import { mandateFacts } from "./mandates/mandate_facts.ts";
+import { createMandateFacts } from "./mandates/mandate_facts.ts";
 import { findMandate } from "./mandates/read_mandate.ts";
 import { MANDATE_DECISIONS, type MandateDecision } from "./rules/mandate.ts";
 import { narrowBounds, type Narrowing } from "./rules/mandate_narrow.ts";
@@ -23,7 +23,7 @@ import type { RequestedProposal } from "./rules/command.ts";
 import type { LateItem, ReviewVerdict } from "./rules/change.ts";
 import type { StageFacts } from "./rules/stage_action.ts";
 import { createCrmFollowup, type Followup, createProposedContent } from "./rules/propose.ts";
-import { changeFacts, type Decision, isConsentDecision, statementText } from "./rules/statement.ts";
+import { createChangeFacts, type Decision, isConsentDecision, statementText } from "./rules/statement.ts";
 
 /** The decision or action, and its signer. */
 export interface StatementInput extends Partial<StageFacts> {
@@ -111,7 +111,7 @@ async function readMandateFacts(
   if (decision === "mandate_narrow" && narrow === undefined) throw invalidField("narrow", "is required");
   const mandate = await consultLog(deps, (evidence) => findMandate({ tx: deps.store, evidence }, mandate_id));
   if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => kpiDirection(kpi, deps.product!.intent));
-  return mandateFacts(decision, mandate, narrow);
+  return createMandateFacts(decision, mandate, narrow);
 }
 
 /** Fields that belong only to some decisions. */
@@ -161,7 +161,9 @@ async function readDecisionFacts(
   if (decision !== "propose") {
     if (change_id === undefined) throw invalidField("change_id", "is required");
     const { change } = await findChange(store, change_id);
-    return { facts: { decision, verdict, item, seen, step, action, over_drift, ...changeFacts(decision, change) } };
+    return {
+      facts: { decision, verdict, item, seen, step, action, over_drift, ...createChangeFacts(decision, change) },
+    };
   }
   const completed = await completeProposal(deps, requireProposal(input));
   const proposal = { ...completed, proposer: completed.proposer ?? approver };

@@ -1,7 +1,7 @@
 /** Dependencies of commands and reads on changes. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { CommitSignal } from "../kit/commit_signal.ts";
-import type { Reader } from "./rules/reader.ts";
+import type { RestrictedReader } from "./rules/reader.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 export interface ChangesDeps extends AuditDeps {
@@ -16,7 +16,7 @@ export interface ChangesDeps extends AuditDeps {
   /** True for a process that serves many cycles, so that its cycle may restore a value whose edit it observed itself. */
   longLived?: boolean | undefined;
   /** Limits a request to the changes that its caller may read; absent: all. */
-  reader?: Reader | undefined;
+  reader?: RestrictedReader | undefined;
   /** Requests a cycle without waiting for it. */
   wake?: (() => void) | undefined;
 }

@@ -27,19 +27,17 @@ export const findDriftMemory = ({ integrity, longLived }: DriftMemoryDeps): Drif
   longLived ? (integrity.drift ??= { inForce: new Set(), edited: new Set() }) : undefined;
 
 /** Remembers that a target held the value of its change. */
-export function noteInForce(deps: DriftMemoryDeps, changeId: string): void {
+export function rememberInForce(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   memory?.inForce.add(changeId);
   memory?.edited.delete(changeId);
 }
 
-/** Remembers that a target holds another value than its change set. */
-export function noteEdited(deps: DriftMemoryDeps, changeId: string): void {
+export function rememberEdited(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
 }
 
-/** Forgets changes that no longer own a target. */
 export function forgetFormerOwners(deps: DriftMemoryDeps, owners: ReadonlySet<string>): void {
   const memory = findDriftMemory(deps);
   for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetOperands(deps, id);

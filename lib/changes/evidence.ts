@@ -41,7 +41,7 @@ export function createEvidence(
       const id = uncached[index]!;
       const entry = record?.value;
       // Entries before the indexed part have no known hash to be compared with.
-      if (entry?.id !== id || !isSound(entry, sha256) || (id > logIndex.after && !logIndex.hasEntry(entry)))
+      if (entry?.id !== id || !hasValidHash(entry, sha256) || (id > logIndex.after && !logIndex.hasEntry(entry)))
         throw new LogNotIndexed(id);
       cache.set(id, entry);
     }

@@ -4,7 +4,7 @@ import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { findRolloutProblem, NO_SPLIT, NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.ts";
 import { readUnownedTargets, type SystemReading } from "./judge_values.ts";
-import { listLimits } from "./mandates/limit_rules.ts";
+import { listLimitRules } from "./mandates/limit_rules.ts";
 import { findCarrier } from "./locations.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
@@ -32,7 +32,8 @@ type StatedProposal = ProposedChange & { tier?: string | undefined };
  * system judges new values by the current ones.
  */
 export async function examineProposal(deps: ChangesDeps, proposal: StatedProposal, agent?: string): Promise<Findings> {
-  const limits = agent !== undefined && deps.product?.intent.policy.mandates && (await listLimits(deps.store, agent));
+  const limits =
+    agent !== undefined && deps.product?.intent.policy.mandates && (await listLimitRules(deps.store, agent));
   const rules = [...(deps.product?.intent.policy.targets ?? []), ...(limits || [])];
   const readings = await readUnownedTargets(deps, proposal, [], rules);
   return {

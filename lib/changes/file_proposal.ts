@@ -6,7 +6,7 @@ import { listLocations, requireFreeLocations } from "./locations.ts";
 import { resolveActor, verifyPresentedProof, type ProofInput } from "./proof_input.ts";
 import { readProposalFacts } from "./proposal_facts.ts";
 import { listVisibleIds } from "./read_scope.ts";
-import { MAX_LISTED_CHANGES, listLiveChanges, readRecord } from "./records.ts";
+import { MAX_LISTED_CHANGES, listIndexedOpenChanges, readRecord } from "./records.ts";
 import { recordRejection } from "./rejections.ts";
 import { type Actor, signerActor } from "./rules/actor.ts";
 import { requireAgentScope } from "./rules/agent_scope.ts";
@@ -15,7 +15,7 @@ import type { PlanEntry } from "./rules/change.ts";
 import type { Command, DraftRequester, ProposeInput } from "./rules/command.ts";
 import { contentDigest } from "./rules/content.ts";
 import { findCoveredTarget, listEntries } from "./rules/list_entries.ts";
-import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
+import { type MissingConsent, listMissingConsents } from "./rules/missing_consents.ts";
 import { isAgent } from "./rules/principals.ts";
 import { type TierFacts, createProposedContent } from "./rules/propose.ts";
 import { canRead } from "./rules/reader.ts";
@@ -24,7 +24,6 @@ import { findSupersedeProblem } from "./rules/supersede.ts";
 import type { Findings } from "./examine_proposal.ts";
 import type { CommandResult, Transaction } from "./transaction.ts";
 
-/** A recorded proposal. */
 export interface ProposalResult extends CommandResult {
   /** Ids of other open changes on the same tenant and target. */
   conflicts: string[];
@@ -59,7 +58,7 @@ export async function fileProposal(
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const isConflictBlocking = policy.on_conflict === "block";
   const conflicts = await listOpenChangesOnTargets(input, (entry) =>
-    isConflictBlocking ? transaction.ledger.openChanges(entry) : listLiveChanges(tx, entry),
+    isConflictBlocking ? transaction.ledger.openChanges(entry) : listIndexedOpenChanges(tx, entry),
   );
   requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
   if (input.supersedes !== undefined) {

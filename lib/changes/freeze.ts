@@ -5,7 +5,7 @@ import { type Freeze, freezeSchema } from "./rules/freeze.ts";
 import { findActiveFreeze } from "./rules/current_state.ts";
 import { type Hold, listHolds } from "./rules/hold.ts";
 import type { ChangeEntry } from "./rules/list_entries.ts";
-import { isNarrow } from "./rules/windows.ts";
+import { hasScope } from "./rules/windows.ts";
 import type { Transaction } from "./transaction.ts";
 
 declare module "../store/store.ts" {
@@ -31,7 +31,7 @@ export async function createHoldFinder({ store, product, clock }: ChangesDeps): 
   const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
   const now = clock.now();
-  const holdsOfAll = policy.windows.deny.some(isNarrow) ? undefined : listHolds(policy, freeze, now);
+  const holdsOfAll = policy.windows.deny.some(hasScope) ? undefined : listHolds(policy, freeze, now);
   return (change) => holdsOfAll ?? listHolds(policy, freeze, now, change);
 }
 

@@ -99,7 +99,6 @@ async function storeTrip(transaction: Transaction, changeId: string, evidence: G
   return true;
 }
 
-/** Returns true if the log records this guardrail trip. */
 export async function isTripLogged(
   { evidence }: Pick<Transaction, "evidence">,
   changeId: string,

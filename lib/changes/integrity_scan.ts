@@ -8,7 +8,7 @@ import { adoptStoredBreach, reportBreach } from "../audit/report_breach.ts";
 import { LogBroken } from "../audit/tree.ts";
 import { requireLogEnd, verifySlice } from "../audit/verify.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
-import { adoptAcceptedLoss } from "./after_loss.ts";
+import { adoptAcceptedLoss } from "./reload_after_loss.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { readLedger } from "./ledger/ledger.ts";
 import { addFields, type Mismatches, scanEntries, scanRecords } from "./ledger/scan_records.ts";
@@ -115,7 +115,7 @@ function addMismatches(mismatches: Mismatches, added: Mismatches): void {
 }
 
 /** Remembers a change whose record did not match the log when it was read. */
-export const noteMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
+export const rememberMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
   if (scan) addMismatches(scan.mismatches, new Map([[id, fields]]));
 };
 

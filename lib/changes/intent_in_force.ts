@@ -3,7 +3,7 @@ import type { AuditEvent } from "../audit/chain.ts";
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Tx } from "../store/store.ts";
 import { serviceActor } from "./rules/actor.ts";
-import { principalFacts } from "./rules/principals.ts";
+import { createPrincipalFacts } from "./rules/principals.ts";
 import type { ProductRuntime } from "./runtime.ts";
 
 /** An intent or a configuration of target systems that comes into force, or the end of such a configuration. */
@@ -52,7 +52,7 @@ async function findIntentActivation(tx: Tx, product: ProductRuntime): Promise<Ac
   const outdated = await findIntentProblem(tx, product);
   if (outdated !== undefined) throw new AppError("intent_outdated", outdated);
   const { product_id, version, update_epoch, approved_by } = intent;
-  const principals = principalFacts(intent);
+  const principals = createPrincipalFacts(intent);
   const detail = { manifest_hash, product_id, version, update_epoch, approved_by, principals, ...serviceActor() };
   return {
     event: { event_type: "intent_in_force", detail },

@@ -38,7 +38,6 @@ export interface ValueFacts {
   recorded?: readonly StepBase[] | undefined;
 }
 
-/** Judgement of the values of a change. */
 export interface ValueJudgement {
   /** 400 `value_not_allowed`. */
   error?: AppError | undefined;
@@ -132,7 +131,6 @@ async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], f
   return unowned;
 }
 
-/** Reads the numbers that the proposal of a change recorded. */
 export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): Promise<readonly StepBase[]> {
   const [proposal] = await ledger.entries(record.change.change_id, record);
   return parseDetail(proposal?.detail ?? "").step_base ?? [];

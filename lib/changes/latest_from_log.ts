@@ -10,7 +10,7 @@ import { parseMandateEvent } from "./mandates/read_mandate.ts";
 import { evolveMandate, isMandateEvent, type MandateRecord } from "./rules/mandate_record.ts";
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { Freeze } from "./rules/freeze.ts";
-import { feed, type KpiState, NO_KPIS } from "./rules/kpi.ts";
+import { addFeedValues, type KpiState, NO_KPIS } from "./rules/kpi.ts";
 
 const SLICE_SIZE = 500;
 const MAX_ATTEMPTS = 3;
@@ -27,7 +27,7 @@ export function createLatestState(store: Store) {
       const { id, event_type, timestamp, detail } = entry;
       if (event_type === "service_frozen") frozen = entry;
       if (event_type === "service_unfrozen") frozen = undefined;
-      if (event_type === "kpi_refreshed") kpis = feed(kpis, parseDetail(detail).values ?? {}, timestamp, id);
+      if (event_type === "kpi_refreshed") kpis = addFeedValues(kpis, parseDetail(detail).values ?? {}, timestamp, id);
       if (isMandateEvent(event_type)) foldMandate(mandates, entry);
       length = id;
     }
@@ -88,7 +88,6 @@ async function findMandateMismatch(store: Store, mandates: ReadonlyMap<string, M
   return [];
 }
 
-/** Parses the freeze in an entry. */
 export function parseFreeze({ id, timestamp, detail }: AuditEntry): Freeze {
   const { actor, note, until } = JSON.parse(detail) as Freeze;
   return { actor, note, until, at: timestamp, entry: id };

@@ -6,7 +6,7 @@ import { NoTargetSystem, type ProductAdapter } from "./operations/adapter_port.t
 import type { Change, TargetLocation } from "./rules/change.ts";
 import type { Content } from "./rules/content.ts";
 import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
-import type { Reader } from "./rules/reader.ts";
+import type { RestrictedReader } from "./rules/reader.ts";
 import { isSameTarget } from "./rules/target_key.ts";
 
 declare module "../store/store.ts" {
@@ -115,7 +115,7 @@ export async function requireFreeLocations(
   reads: Pick<Reads, "get">,
   locations: readonly TargetLocation[] | undefined,
   sha256: Sha256,
-  reader?: Reader,
+  reader?: RestrictedReader,
 ): Promise<void> {
   const ownable = locations?.filter(canHaveOwner) ?? [];
   for (const location of ownable) {

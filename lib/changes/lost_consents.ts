@@ -3,14 +3,14 @@ import { entryKey } from "../audit/chain.ts";
 import type { Reads } from "../store/store.ts";
 import type { Change } from "./rules/change.ts";
 import { parseEvent } from "./rules/event.ts";
-import { isLive } from "./rules/current_state.ts";
+import { isOpenChange } from "./rules/current_state.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
 type ConsentedChange = Pick<ChangeRecord, "change" | "audit">;
 
 /** Returns true if an accepted loss may have ended consents of a change; `loss`: the id of its entry, 0 for none. */
-export const mayHaveLost = ({ change, audit }: ConsentedChange, loss: number): boolean =>
-  isLive(change.status) && change.approvals.length > 0 && loss > audit[0]!;
+export const mayHaveLostConsents = ({ change, audit }: ConsentedChange, loss: number): boolean =>
+  isOpenChange(change.status) && change.approvals.length > 0 && loss > audit[0]!;
 
 /** Returns an open change without the consents that were recorded before a loss was accepted; other changes as they are. */
 export async function removeLostConsents(
@@ -18,7 +18,7 @@ export async function removeLostConsents(
   { change, audit }: ConsentedChange,
   loss: number,
 ): Promise<Change> {
-  if (!mayHaveLost({ change, audit }, loss)) return change;
+  if (!mayHaveLostConsents({ change, audit }, loss)) return change;
   const entries = await reads.getMany("audit", audit.map(entryKey));
   const consents = entries.flatMap((entry) =>
     entry && parseEvent(entry.value).detail.decision === "approved" ? [entry.value.id] : [],

@@ -4,7 +4,7 @@ import type { Prefetch, Reads } from "../store/store.ts";
 import { listLeaseKeys, listOtherLeases } from "./operations/lease.ts";
 import {
   MAX_LISTED_CHANGES,
-  listLiveChanges,
+  listIndexedOpenChanges,
   formatTargetChangeKey,
   readStoredChange,
   formatTargetKey,
@@ -20,7 +20,7 @@ export const prefetchTargets =
     Promise.all(
       listEntries(proposal).flatMap((entry) => [
         reads.list("owners", { prefix: formatTargetKey(entry), limit: 1, reverse: true }),
-        listLiveChanges(reads, entry),
+        listIndexedOpenChanges(reads, entry),
       ]),
     );
 

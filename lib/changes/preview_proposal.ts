@@ -7,7 +7,7 @@ import { requireAgentScope } from "./rules/agent_scope.ts";
 import { type Change, TIERS } from "./rules/change.ts";
 import type { ProposeInput } from "./rules/command.ts";
 import type { Intent } from "./rules/intent.ts";
-import { listMissingConsents, missingSchema } from "./rules/missing.ts";
+import { listMissingConsents, missingSchema } from "./rules/missing_consents.ts";
 import { requireAllowedTarget, countRequiredApprovers } from "./rules/policy.ts";
 import { isAgent } from "./rules/principals.ts";
 import { gradeProposal, createProposedContent } from "./rules/propose.ts";

@@ -36,7 +36,6 @@ export interface PromotionSources {
 
 type ProposedChange = ChangeEntry & Pick<Change, "kind">;
 
-/** Lists the promotion rules that a change does not meet now. */
 export async function listPromotionHolds(sources: PromotionSources, change: Change): Promise<Hold[]> {
   const { intent, adapter } = sources.product;
   if (intent.policy.promotion.length === 0) return [];
@@ -143,7 +142,7 @@ async function readVerdict(
   if (record.final) return record.final.verdict;
   if (now >= Date.parse(record.judged_from)) return undefined;
   const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
-  return makeOutcome(record, { kpis, intent, windows: {} }, new Date(now).toISOString()).verdict;
+  return makeOutcome(record, { kpis, intent, counts: {} }, new Date(now).toISOString()).verdict;
 }
 
 const findSystem = (adapter: ProductAdapter | undefined, entry: ProposedChange): string | undefined =>

@@ -11,7 +11,7 @@ import type { SignatureResult } from "./rules/require_signature.ts";
 import { listKeys } from "./rules/signing.ts";
 import { type StatementFacts, statementText } from "./rules/statement.ts";
 import type { Transaction } from "./transaction.ts";
-import { isForOneUse, noteUse } from "./used_statements.ts";
+import { isForOneUse, storeUse } from "./used_statements.ts";
 
 /** A proof, and the time in its statement. */
 export interface ProofInput {
@@ -66,7 +66,7 @@ export async function verifyPresentedProof(
     return { invalid: `at is before ${lossTime}, when a loss of the log's end was accepted; sign it again` };
   const earliestAccepted = Date.parse(recordedAt) - MAX_CLOCK_LAG_MS - MAX_STATEMENT_AGE_MS;
   const use = { at: Date.parse(at), earliestAccepted };
-  if (!isDryRun && isForOneUse(facts.decision) && !(await noteUse(tx, sha256(statement), use)))
+  if (!isDryRun && isForOneUse(facts.decision) && !(await storeUse(tx, sha256(statement), use)))
     return { invalid: "it was used already; sign it again, with another at" };
   return { statement, proof, key: verified.key };
 }

@@ -8,7 +8,6 @@ import { listEntries } from "./rules/list_entries.ts";
 import type { TierFacts } from "./rules/propose.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 
-/** Sources of the facts. */
 interface Sources extends ValueFacts {
   ledger: Ledger;
   evidence: Evidence;

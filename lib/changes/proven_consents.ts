@@ -1,6 +1,6 @@
 /** Selects the consents of a change that count: required signatures are verified again at each use. */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
-import { mayHaveLost, removeLostConsents } from "./lost_consents.ts";
+import { mayHaveLostConsents, removeLostConsents } from "./lost_consents.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { isValidConsent } from "./proofs/verify_consent.ts";
 import type { Approval, Change } from "./rules/change.ts";
@@ -8,7 +8,7 @@ import { type ChangeEvent, parseEvent } from "./rules/event.ts";
 import { normalizeName } from "./rules/names.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { requiresSignature, type Signing } from "./rules/signing.ts";
-import { changeFacts } from "./rules/statement.ts";
+import { createChangeFacts } from "./rules/statement.ts";
 import type { ProductRuntime } from "./runtime.ts";
 import type { Reads } from "../store/store.ts";
 import type { Transaction } from "./transaction.ts";
@@ -78,7 +78,7 @@ export async function filterAllProvenConsents(
   const loss = head?.loss?.length ?? 0;
   const toProve = records.filter(
     ({ change, audit }) =>
-      mayHaveLost({ change, audit }, loss) ||
+      mayHaveLostConsents({ change, audit }, loss) ||
       change.approvals.some((approval) => isMandateApproval(approval) || requiresSignature(approval.approver, signing)),
   );
   if (toProve.length === 0) return records.map(({ change }) => change);
@@ -123,7 +123,7 @@ async function isProven(
   const decision = emergency ? ("approve_emergency" as const) : ("approve" as const);
   for (const { detail } of consents) {
     const { manifest_hash = "", seen } = detail;
-    const consent = { origin, decision, ...changeFacts(decision, change), seen, approver, note, manifest_hash };
+    const consent = { origin, decision, ...createChangeFacts(decision, change), seen, approver, note, manifest_hash };
     if (await isValidConsent(consent, detail, signing)) return true;
   }
   return false;

@@ -2,14 +2,14 @@
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { changeNotFound, findChange, readRecord, readRecords } from "./records.ts";
-import type { Reader } from "./rules/reader.ts";
+import type { RestrictedReader } from "./rules/reader.ts";
 import { canRead } from "./rules/reader.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 
 type ReadDeps = Pick<ChangesDeps, "store" | "reader">;
 
 /** Returns the dependencies of a request whose caller reads its own changes only. */
-export const limitToReader = <D extends object>(deps: D, reader: Reader): D => ({ ...deps, reader });
+export const limitToReader = <D extends object>(deps: D, reader: RestrictedReader): D => ({ ...deps, reader });
 
 /** Reads a change's record for display. Errors: 404 `change_not_found`, also for a change that the reader may not see. */
 export async function findVisibleChange(deps: ReadDeps, changeId: string): Promise<ChangeRecord> {
@@ -22,7 +22,7 @@ export async function findVisibleChange(deps: ReadDeps, changeId: string): Promi
 
 /** Selects the ids of changes that the reader may see; without a reader, all ids. */
 export async function listVisibleIds(
-  { store, reader }: { store: Pick<ChangesDeps["store"], "getMany">; reader?: Reader | undefined },
+  { store, reader }: { store: Pick<ChangesDeps["store"], "getMany">; reader?: RestrictedReader | undefined },
   changeIds: readonly string[],
 ): Promise<readonly string[]> {
   if (reader === undefined || changeIds.length === 0) return changeIds;
@@ -44,7 +44,7 @@ const CHANGE_ID = /chg_[0-9a-f-]{36}/g;
 const MASKED_ID = "another change";
 
 /** Replaces in sentences the ids of changes that the reader may not see. */
-export async function maskOthers(deps: ReadDeps, sentences: readonly string[]): Promise<readonly string[]> {
+export async function maskOtherChanges(deps: ReadDeps, sentences: readonly string[]): Promise<readonly string[]> {
   if (deps.reader === undefined) return sentences;
   const ids = [...new Set(sentences.flatMap((text) => text.match(CHANGE_ID) ?? []))];
   const visibleIds = new Set(await listVisibleIds(deps, ids));
@@ -64,7 +64,7 @@ export async function maskErrors<T>(deps: object, run: () => Promise<T>): Promis
 async function maskError(deps: ReadDeps, error: AppError): Promise<AppError> {
   // The error names only the id that the caller sent.
   if (deps.reader === undefined || error.code === "change_not_found") return error;
-  const [message = "", ...texts] = await maskOthers(deps, [
+  const [message = "", ...texts] = await maskOtherChanges(deps, [
     error.message,
     ...Object.values(error.details).map(formatValue),
   ]);

@@ -8,15 +8,15 @@ import { findOperand, listLeaseKeys, MAX_LEASES_PER_TARGET, selectOtherLease } f
 import { dropInvalidMandate } from "./mandates/check_apply.ts";
 import { listPromotionHolds } from "./promotion.ts";
 import { filterAllProvenConsents } from "./proven_consents.ts";
-import { listVisibleIds, maskOthers } from "./read_scope.ts";
+import { listVisibleIds, maskOtherChanges } from "./read_scope.ts";
 import { MAX_LISTED_CHANGES, formatTargetKey } from "./records.ts";
 import type { Change } from "./rules/change.ts";
 import { type GateInput, type Gate, listGates } from "./rules/gates.ts";
 import type { Hold } from "./rules/hold.ts";
-import { isLive } from "./rules/current_state.ts";
+import { isOpenChange } from "./rules/current_state.ts";
 import { isPlan, listEntries } from "./rules/list_entries.ts";
 import { findApprovingMandate } from "./rules/mandate_approval.ts";
-import { type MissingConsent, listMissingConsents } from "./rules/missing.ts";
+import { type MissingConsent, listMissingConsents } from "./rules/missing_consents.ts";
 import { listAllowedInTime, explainOverdue } from "./rules/overdue.ts";
 import type { ChangeRecord } from "./rules/record.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
@@ -90,10 +90,9 @@ export async function readReadiness(
   return deps.reader ? Promise.all(readiness.map((readiness) => maskGates(deps, readiness))) : readiness;
 }
 
-/** Masks the changes in the texts of gates that the reader may not see. */
 async function maskGates(deps: ChangesDeps, { gates, ...readiness }: ProvenReadiness): Promise<ProvenReadiness> {
   const sentences = gates.map(({ message }) => message);
-  const masked = await maskOthers(deps, sentences);
+  const masked = await maskOtherChanges(deps, sentences);
   return { ...readiness, gates: gates.map((gate, index) => ({ ...gate, message: masked[index]! })) };
 }
 
@@ -123,7 +122,7 @@ async function findValueErrors(
   const { policy } = deps.product!.intent;
   const judged = records.filter(
     ({ change }) =>
-      isLive(change.status) && listEntries(change).some((entry) => listTargetRules(entry, policy).length > 0),
+      isOpenChange(change.status) && listEntries(change).some((entry) => listTargetRules(entry, policy).length > 0),
   );
   if (judged.length === 0) return new Map();
   const at = new Date(deps.clock.now()).toISOString();
@@ -138,13 +137,12 @@ async function findValueErrors(
   });
 }
 
-/** Finds the promotion rules that open changes do not meet yet. */
 async function findPromotionHolds(
   deps: ChangesDeps,
   changes: readonly Change[],
 ): Promise<ReadonlyMap<string, readonly Hold[]>> {
   const product = deps.product!;
-  const openChanges = changes.filter(({ status }) => isLive(status));
+  const openChanges = changes.filter(({ status }) => isOpenChange(status));
   if (openChanges.length === 0 || product.intent.policy.promotion.length === 0) return new Map();
   return readLedger(deps, async (ledger) => {
     const sources = { tx: deps.store, ledger, product, now: deps.clock.now() };
@@ -163,7 +161,7 @@ function assessReadiness({ clock, product }: ChangesDeps, change: Change, facts:
   return {
     proven: change,
     allowed_actions: listAllowedInTime(change, context),
-    missing: isLive(change.status) || isRollingOut(change) ? listMissingConsents(change, intent) : [],
+    missing: isOpenChange(change.status) || isRollingOut(change) ? listMissingConsents(change, intent) : [],
     gates: listGates(change, { ...facts, intent, overdue: explainOverdue(change, context) }),
   };
 }

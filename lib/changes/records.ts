@@ -206,7 +206,7 @@ export function formatDueApplyKey(change: Change): string | undefined {
 export const MAX_LISTED_CHANGES = 10;
 
 /** Lists up to ten other open changes of a target, by the store's index. */
-export async function listLiveChanges(
+export async function listIndexedOpenChanges(
   reads: Pick<Reads, "list">,
   target: TargetKey,
   except?: string,

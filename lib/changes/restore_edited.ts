@@ -8,7 +8,6 @@ import { toChangeId } from "./rules/operands.ts";
 import { listAppliedOperands } from "./rules/record.ts";
 import { verifyOperand } from "./verify_location.ts";
 
-/** Maximum time of restores in one cycle. */
 const MAX_RUN_MS = 30_000;
 
 /** Errors after which a change needs no restore: its target holds its value again, or belongs to another change. */

@@ -1,6 +1,6 @@
 /** Emergency approvals that await their review. */
 import type { ChangesDeps } from "./deps.ts";
-import { readRecordsWithExpiry } from "./expiry.ts";
+import { readRecordsWithExpiry } from "./expire_changes.ts";
 import type { Change } from "./rules/change.ts";
 import { isReviewDue } from "./rules/current_state.ts";
 

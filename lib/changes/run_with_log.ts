@@ -7,10 +7,9 @@ import { LogBroken } from "../audit/tree.ts";
 import { requireLogEnd } from "../audit/verify.ts";
 import { reportBreach } from "../audit/report_breach.ts";
 import { AppError } from "../kit/errors.ts";
-import { adoptAcceptedLoss } from "./after_loss.ts";
+import { adoptAcceptedLoss } from "./reload_after_loss.ts";
 import { RevisionConflict, StoreBusy } from "../store/store.ts";
 
-/** Dependencies of reading the log. */
 export type LogDeps = Pick<AuditDeps, "store" | "sha256" | "integrity" | "log" | "mutex">;
 
 /** Enough for any log, unless other processes keep writing to it. */

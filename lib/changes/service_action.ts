@@ -5,7 +5,7 @@ import { resolveActor, verifyPresentedProof, type ProofInput, type StatedFacts }
 import type { Actor } from "./rules/actor.ts";
 import type { PermissionAction } from "./rules/permission_lists.ts";
 import { requirePermission } from "./rules/permissions.ts";
-import { signatureFacts } from "./rules/require_signature.ts";
+import { requireSignature } from "./rules/require_signature.ts";
 import type { ServiceAction, ServiceActionFacts } from "./rules/service_action.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -70,6 +70,6 @@ export async function verifyActorSignature(
     actor,
     authenticated: signer.authenticated,
     ...(signer.idp && { idp: signer.idp }),
-    ...signatureFacts({ type: action.decision, name: actor, signature }, policy, signer),
+    ...requireSignature({ type: action.decision, name: actor, signature }, policy, signer),
   };
 }

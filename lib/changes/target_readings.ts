@@ -9,7 +9,6 @@ import { type ChangeEntry, listEntries } from "./rules/list_entries.ts";
 import { type TargetKey, isSameTarget } from "./rules/target_key.ts";
 import { digestObservedValue, type ObservedValue } from "./rules/moved_value.ts";
 
-/** Dependencies of a reading. */
 interface ReadingDeps {
   product?: { adapter?: ProductAdapter | undefined } | undefined;
   clock: Clock;
@@ -33,14 +32,12 @@ type Readings = Map<string, TargetKey & { at: number; reading: Promise<ExaminedT
 /** The newest readings of each adapter, by location, target and value. */
 const readingsByAdapter = new WeakMap<ProductAdapter, Readings>();
 
-/** Lists the targets that were read last, the newest first. */
 export const listRecentlyRead = (adapter: ProductAdapter, limit: number): TargetKey[] =>
   [...(readingsByAdapter.get(adapter)?.values() ?? [])]
     .slice(-limit)
     .reverse()
     .map(({ tenant_id, target }) => ({ tenant_id, target }));
 
-/** Expires the readings of a target that was just written. */
 export function expireReadings(adapter: ProductAdapter, written: TargetKey): void {
   for (const reading of readingsByAdapter.get(adapter)?.values() ?? [])
     if (isSameTarget(reading, written)) reading.at = -Infinity;

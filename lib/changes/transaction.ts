@@ -27,12 +27,12 @@ import { type Evidence, createEvidence } from "./evidence.ts";
 import { createLedger } from "./ledger/ledger.ts";
 import { prefetchLog } from "./prefetch_log.ts";
 import { createMismatchError } from "./mismatch.ts";
-import { noteMismatch } from "./integrity_scan.ts";
+import { rememberMismatch } from "./integrity_scan.ts";
 import { runWithLog, requireIntactChain } from "./run_with_log.ts";
 import { formatAgentChangeKey, formatDueApplyKey, changeNotFound } from "./records.ts";
 import { isResult, type ReplayedReply, verifyReply } from "./replies.ts";
 import type { Actor } from "./rules/actor.ts";
-import { isLive, isReviewDue } from "./rules/current_state.ts";
+import { isOpenChange, isReviewDue } from "./rules/current_state.ts";
 import { isRollingOut } from "./rules/rollout_state.ts";
 import type { Change } from "./rules/change.ts";
 import type { Command } from "./rules/command.ts";
@@ -135,7 +135,7 @@ export async function runTransaction<T>(
       if (error instanceof StoreUnavailable) noteFailedWrite(deps.store);
       throw error;
     })
-    .finally(() => mismatches.forEach(([id, fields]) => noteMismatch(deps.integrity, id, fields)));
+    .finally(() => mismatches.forEach(([id, fields]) => rememberMismatch(deps.integrity, id, fields)));
   if (end && !acceptsLoss) {
     deps.integrity.logIndex!.confirmEnd({ length: end.length, head: end.head });
     rememberEnd(deps.integrity, end);
@@ -270,7 +270,8 @@ function createTransaction(
       const record = Object.freeze({ ...freezeDeep(state), change: change.value });
       const stored = toStoredChange(record);
       tx.put("changes", change_id, new Json(JSON.stringify(stored), stored), before ? undefined : 0);
-      if (isLive(before?.change.status) !== isLive(record.change.status)) updateOpenIndexes(tx, record.change);
+      if (isOpenChange(before?.change.status) !== isOpenChange(record.change.status))
+        updateOpenIndexes(tx, record.change);
       const wasDue = before !== undefined && isReviewDue(before.change);
       if (isReviewDue(record.change) !== wasDue) {
         if (wasDue) tx.delete("review_due", change_id);
@@ -313,6 +314,6 @@ function updateOpenIndexes(tx: Tx, change: Change): void {
     ["live_by_agent", formatAgentChangeKey(change)],
   ] as const;
   for (const [index, key] of rows)
-    if (key !== undefined && isLive(change.status)) tx.put(index, key, true, 0);
+    if (key !== undefined && isOpenChange(change.status)) tx.put(index, key, true, 0);
     else if (key !== undefined) tx.delete(index, key);
 }

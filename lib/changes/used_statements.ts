@@ -34,7 +34,7 @@ export const isForOneUse = (decision: Decision | ServiceAction | MandateDecision
  * Stores that a statement was used; returns false if it was used before. `at`: the time in the statement; `earliestAccepted`: no
  * earlier statement is accepted any more, so its record can be deleted. Milliseconds since the epoch.
  */
-export async function noteUse(
+export async function storeUse(
   tx: Tx,
   hash: string,
   { at, earliestAccepted }: { at: number; earliestAccepted: number },

@@ -2,7 +2,7 @@
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftEpisode } from "./drift.ts";
-import { noteEdited, noteInForce } from "./drift_memory.ts";
+import { rememberEdited, rememberInForce } from "./drift_memory.ts";
 import { ignoreMismatch } from "./mismatch.ts";
 import type { HostState } from "./operations/adapter_port.ts";
 import { readLease } from "./operations/lease.ts";
@@ -35,8 +35,8 @@ export async function verifyLocation(deps: ChangesDeps, owner: Owner): Promise<L
   const { change, episode } = owner;
   const location = await readLocation(deps, change);
   if (typeof location === "string") return location;
-  if (location.state === undefined) noteInForce(deps, change.change_id);
-  else noteEdited(deps, change.change_id);
+  if (location.state === undefined) rememberInForce(deps, change.change_id);
+  else rememberEdited(deps, change.change_id);
   const isRecorded = location.state === episode?.state && location.held_digest === episode?.held_digest;
   if (!isRecorded) await recordState(deps, change, location);
   return location;

@@ -3,7 +3,7 @@ import type { AuditEntry } from "../audit/entry.ts";
 import { readAuditPage, type AuditQuery, type AuditPageText, readEntriesById } from "../audit/page.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { listEpisodes } from "./drift.ts";
-import { previewExpiry } from "./expiry.ts";
+import { previewExpiry } from "./expire_changes.ts";
 import { createHoldFinder } from "./freeze.ts";
 import { listOtherAgentsMandates } from "./mandates/read_scope.ts";
 import { findVisibleChange, listVisibleIds } from "./read_scope.ts";

@@ -4,7 +4,7 @@
  */
 import { entryKey, readCurrentHead } from "../audit/chain.ts";
 import type { AuditDeps } from "../audit/deps.ts";
-import { canRead, type Reader } from "../changes/rules/reader.ts";
+import { canRead, type RestrictedReader } from "../changes/rules/reader.ts";
 import { isRecord } from "../changes/rules/record.ts";
 import { parseRecord } from "../changes/rules/stored_record.ts";
 import { runWithScanLimit } from "../kit/semaphore.ts";
@@ -25,7 +25,7 @@ const MAX_ENTRIES_BEHIND = 5000;
 /** Rows as of one moment, newest first. */
 export interface Rows {
   /** The reader for whom the rows were selected; absent: all rows. */
-  reader?: Reader | undefined;
+  reader?: RestrictedReader | undefined;
   rows: readonly Row[];
   /** Changes with ids below this one are only in the store; undefined if all are in memory. */
   rest: string | undefined;
@@ -38,7 +38,7 @@ interface CachedRows extends Rows {
 
 const cache = new WeakMap<Store, Promise<CachedRows>>();
 
-type IndexDeps = Pick<AuditDeps, "store" | "requestCache"> & { reader?: Reader | undefined };
+type IndexDeps = Pick<AuditDeps, "store" | "requestCache"> & { reader?: RestrictedReader | undefined };
 
 /** Visible rows by name of the reader, for each list of rows; lists are immutable. */
 const rowsByReader = new WeakMap<Rows, Map<string, Rows>>();

@@ -2,10 +2,10 @@
 import { PROPOSER_KINDS, type ProposerKind } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, STATUSES, TIERS } from "../changes/rules/change.ts";
 import { isConsentExpected } from "../changes/rules/expected_consent.ts";
-import { isLive, isReviewDue, findTimeLimit } from "../changes/rules/current_state.ts";
+import { isOpenChange, isReviewDue, findTimeLimit } from "../changes/rules/current_state.ts";
 import type { Intent } from "../changes/rules/intent.ts";
 import { isPlan, listGovernedEntries } from "../changes/rules/list_entries.ts";
-import { listMissingConsents } from "../changes/rules/missing.ts";
+import { listMissingConsents } from "../changes/rules/missing_consents.ts";
 import { isListedName } from "../changes/rules/names.ts";
 import { type OutcomeVerdict, VERDICTS } from "../changes/rules/outcome.ts";
 import { isRollingOut } from "../changes/rules/rollout_state.ts";
@@ -87,7 +87,7 @@ function isOverdue(change: Change, now: number): boolean {
 }
 
 function isWaiting(change: Change, caller: string | null, intent: Intent): boolean {
-  if (!isLive(change.status)) return false;
+  if (!isOpenChange(change.status)) return false;
   if (caller !== null) return isConsentExpected(change, caller, intent);
   return change.status === "pending_consent" || listMissingConsents(change, intent).length > 0;
 }

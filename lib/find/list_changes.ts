@@ -1,7 +1,7 @@
 /** Lists changes that match all filters, newest first. */
 import type * as z from "zod";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { previewExpiry } from "../changes/expiry.ts";
+import { previewExpiry } from "../changes/expire_changes.ts";
 import { PROPOSER_KINDS } from "../changes/rules/actor.ts";
 import { type Change, KINDS, RESOLUTIONS, RISKS, type Status, TIERS } from "../changes/rules/change.ts";
 import { hasTenant, listGovernedEntries } from "../changes/rules/list_entries.ts";

@@ -1,6 +1,6 @@
 /** Rows of the index: changes without their values, and the search terms of their texts. */
 import type { ChangesDeps } from "../changes/deps.ts";
-import { previewExpiry } from "../changes/expiry.ts";
+import { previewExpiry } from "../changes/expire_changes.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { normalizeName } from "../changes/rules/names.ts";
 import { textTerms } from "../memory/tokens.ts";

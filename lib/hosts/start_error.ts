@@ -2,7 +2,7 @@
 import { AppError } from "../kit/errors.ts";
 import { toAppError } from "../http/error_response.ts";
 import { IntentInvalid } from "../changes/rules/intent.ts";
-import { IdentityMismatch } from "../changes/open.ts";
+import { IdentityMismatch } from "../changes/open_product.ts";
 import { SettingInvalid } from "./settings.ts";
 
 /** Errors whose messages contain no secret and may be sent to clients. */

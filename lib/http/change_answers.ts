@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
 import { observedValueSchema } from "../changes/rules/moved_value.ts";
-import { missingSchema } from "../changes/rules/missing.ts";
+import { missingSchema } from "../changes/rules/missing_consents.ts";
 import { approvalSchema, changeSchema, RESOLUTIONS, STATUSES } from "../changes/rules/change.ts";
 
 /** A created change with its receipt. */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import type { DraftResult } from "../changes/mandates/draft.ts";
 import type { MandateResult } from "../changes/mandates/sign.ts";
-import { missingSchema } from "../changes/rules/missing.ts";
+import { missingSchema } from "../changes/rules/missing_consents.ts";
 import { MANDATE_STATES } from "../changes/rules/mandate.ts";
 import { once } from "../kit/once.ts";
 import { changeId, freeText, personName } from "../kit/fields.ts";

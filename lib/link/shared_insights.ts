@@ -113,7 +113,10 @@ async function findChangedInsights(
   );
   const measured = [...newest, ...older]
     .flatMap((stored) => (stored && !byChange.get(stored.id)?.value.final ? [stored.value] : []))
-    .map((record) => ({ final: record.final, ...makeOutcome(record, { kpis, windows, intent: product!.intent }, at) }))
+    .map((record) => ({
+      final: record.final,
+      ...makeOutcome(record, { kpis, counts: windows, intent: product!.intent }, at),
+    }))
     .filter(({ realised_delta, verdict }) => realised_delta !== null && verdict !== "too_early");
   const changes = await readRecords(
     store,

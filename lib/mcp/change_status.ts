@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { changeSchema } from "../changes/rules/change.ts";
 import { gateSchema } from "../changes/rules/gates.ts";
-import { type MissingConsent, missingSchema } from "../changes/rules/missing.ts";
+import { type MissingConsent, missingSchema } from "../changes/rules/missing_consents.ts";
 import { signerSchema } from "../changes/rules/signers.ts";
 import { readChangeView, type ChangeView } from "../changes/views.ts";
 import { findChangePage } from "../operations/page_address.ts";

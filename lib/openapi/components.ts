@@ -3,7 +3,7 @@ import * as z from "zod";
 import { entrySchema } from "../audit/entry.ts";
 import { findRowSchema } from "../find/answer.ts";
 import { foundMemorySchema } from "../memory/recall.ts";
-import { awaitingChangeSchema } from "../changes/awaiting.ts";
+import { awaitingChangeSchema } from "../changes/waiting_change_schemas.ts";
 import { decisionAnswer, operationAnswer, proposalAnswer } from "../http/change_answers.ts";
 import { freezeAnswer } from "../http/decision_declaration.ts";
 import { gateOutput } from "../http/gate_answer.ts";
@@ -15,7 +15,7 @@ import { approvalSchema, changeSchema, lateNoteSchema, locationSchema, reviewSch
 import { gateSchema } from "../changes/rules/gates.ts";
 import { intentSummary } from "../operations/intent_view.ts";
 import { freezeSchema } from "../changes/rules/freeze.ts";
-import { missingSchema } from "../changes/rules/missing.ts";
+import { missingSchema } from "../changes/rules/missing_consents.ts";
 import { proofSchema } from "../changes/rules/proof.ts";
 import { mandateSchema } from "../http/mandate_answers.ts";
 import { signerSchema } from "../changes/rules/signers.ts";

@@ -6,11 +6,11 @@ import { listOverdue } from "../projections/expire_overdue.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting, waitingPrefix } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { previewExpiry } from "../changes/expiry.ts";
+import { previewExpiry } from "../changes/expire_changes.ts";
 import { createHoldFinder } from "../changes/freeze.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change, Status } from "../changes/rules/change.ts";
-import { isLive } from "../changes/rules/current_state.ts";
+import { isOpenChange } from "../changes/rules/current_state.ts";
 import type { Gate } from "../changes/rules/gates.ts";
 import { describeMovedValues, findMovedValues } from "../changes/rules/moved_value.ts";
 import { describeOutcome } from "../changes/rules/outcome_words.ts";
@@ -77,9 +77,9 @@ async function countChanges(deps: ChangesDeps, status: Status | undefined): Prom
   const { counts } = (await readProjection(deps, waiting)).state;
   if (!status) return Object.values(counts).reduce((sum, count) => sum + count, 0);
   const recorded = counts[status] ?? 0;
-  if (!isLive(status) && status !== "denied") return recorded;
+  if (!isOpenChange(status) && status !== "denied") return recorded;
   const overdue = await listOverdue(deps);
-  if (isLive(status)) return recorded - overdue[status].length;
+  if (isOpenChange(status)) return recorded - overdue[status].length;
   return recorded + overdue.pending_consent.length + overdue.approved.length;
 }
 
@@ -117,7 +117,8 @@ export async function readChangeDetail(deps: ChangesDeps, changeId: string, read
 /** Reads the current values of a change's targets, and adds a gate if they have moved; `seen` is undefined if unreadable. */
 export async function readObservedValues(deps: ChangesDeps, view: Awaited<ReturnType<typeof readChangeDetail>>) {
   const observed = await observeTargets(deps, view).catch(() => undefined);
-  const moved = observed && isLive(view.status) ? findMovedValues(view, deps.product!.intent, observed) : undefined;
+  const moved =
+    observed && isOpenChange(view.status) ? findMovedValues(view, deps.product!.intent, observed) : undefined;
   if (!moved) return { seen: observed };
   const gate: Gate = {
     gate: "target_moved",
@@ -145,7 +146,7 @@ export async function listApprovals(deps: ChangesDeps, query: { limit: number; a
       const ids = inOrder.slice(position, (position += count));
       return readRows(deps, await deps.store.texts("changes", ids));
     },
-    isWanted: ({ record }) => isLive(record?.change.status),
+    isWanted: ({ record }) => isOpenChange(record?.change.status),
   });
   const records = page.rows.map(({ record }) => record!);
   const [readiness, reviews] = await Promise.all([
@@ -179,7 +180,7 @@ async function listLive(deps: ChangesDeps, query: { limit: number; after?: strin
 
 /** Lists all pending and approved changes of a reader. */
 const listOwnLive = (deps: ChangesDeps, after = ""): Promise<string[]> =>
-  listMatchingIds(deps, ({ change_id, status }) => isLive(status) && change_id > after);
+  listMatchingIds(deps, ({ change_id, status }) => isOpenChange(status) && change_id > after);
 
 const REVIEWED_FIELDS = ["change_id", "status", "tier", "target", "summary", "review"] as const;
 

@@ -8,7 +8,7 @@ import { projectAll, PROJECTIONS } from "../projections/projector.ts";
 import { addNotice } from "../projections/activity_log.ts";
 import { countVerdicts } from "../projections/outcomes.ts";
 import { applyDue } from "../changes/automatic_apply.ts";
-import { sampleClock } from "../changes/certain_time.ts";
+import { sampleClock } from "../changes/confirmed_time.ts";
 import { checkDueDrift } from "../changes/check_drift.ts";
 import { rollBackTripped } from "../changes/guardrail_rollback.ts";
 import { scanIntegrity } from "../changes/integrity_scan.ts";

@@ -1,5 +1,5 @@
 /** Runs a cycle only if one is due; otherwise it costs one request to the store. */
-import { readCertainTime } from "../changes/certain_time.ts";
+import { readConfirmedTime } from "../changes/confirmed_time.ts";
 import { type CycleReport, createEmptyReport, runCycle } from "./cycle.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { findNextDue } from "./next_due.ts";
@@ -35,7 +35,7 @@ export function createDueCycle(deps: OperationsDeps): () => Promise<CycleReport>
 async function isIdle(deps: OperationsDeps, { commit, until }: IdleState): Promise<boolean> {
   const { commits, clock } = deps;
   // Adds a clock sample: a final close needs two samples after its horizon.
-  if (clock.monotonic) await readCertainTime(deps);
+  if (clock.monotonic) await readConfirmedTime(deps);
   return clock.now() < until && (await commits!.checkOthers()) && commits!.count === commit;
 }
 

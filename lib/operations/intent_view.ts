@@ -90,7 +90,7 @@ export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnT
     update_epoch: intent.update_epoch,
     approved_by: intent.approved_by,
     manifest_hash,
-    policy: { ...policy, ...(signing.only ? { signed_only: true } : {}) },
+    policy: { ...policy, ...(signing.signedOnly ? { signed_only: true } : {}) },
     keys: Object.fromEntries(Object.entries(signing.keys).map(([name, keys]) => [name, keys.map(showKey)])),
     adapter: adapter ? { name: adapter.name, ...adapterStatus(failure), ...(await listSystems(adapter)) } : null,
     last_kpi_at: (await deps.store.get("kpi", "latest"))?.value.last_at ?? null,

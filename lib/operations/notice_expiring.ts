@@ -3,7 +3,7 @@ import { addNotice } from "../projections/activity_log.ts";
 import type { Notice } from "../projections/activity.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix, parseWait } from "../projections/waiting.ts";
-import { readCertainTime } from "../changes/certain_time.ts";
+import { readConfirmedTime } from "../changes/confirmed_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
 import { EXPIRES_SOON_SHARE } from "../changes/rules/current_state.ts";
 import { HOUR_MS } from "../kit/days.ts";
@@ -37,7 +37,7 @@ const MAX_ANNOUNCED = 200;
 /** Adds a notice for each change that entered the last quarter of its time. */
 export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
   const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
-  const now = await readCertainTime(deps);
+  const now = await readConfirmedTime(deps);
   if (now === -Infinity) return;
   for (const [status, hours] of [
     ["pending_consent", consent_ttl_hours],

@@ -10,8 +10,8 @@ import { readRecord } from "../changes/records.ts";
 import { isEmergencyApproved, listReviewers } from "../changes/rules/break_glass.ts";
 import type { Change } from "../changes/rules/change.ts";
 import { parseDetail } from "../changes/rules/event.ts";
-import { isLive, isReviewDue, findTimeLimit, findReviewDue } from "../changes/rules/current_state.ts";
-import { listMissingConsents } from "../changes/rules/missing.ts";
+import { isOpenChange, isReviewDue, findTimeLimit, findReviewDue } from "../changes/rules/current_state.ts";
+import { listMissingConsents } from "../changes/rules/missing_consents.ts";
 import { pick, viewOutcomes } from "./change_views.ts";
 import type { OperationsDeps } from "./deps.ts";
 import type { StreamEvent } from "./event_cursor.ts";
@@ -149,7 +149,8 @@ function findConsentStatus(
   const { intent } = product!;
   if (!change) return { missing: [], expires_at: null };
   return {
-    missing: isLive(change.status) && !isEmergencyApproved(change, intent) ? listMissingConsents(change, intent) : [],
+    missing:
+      isOpenChange(change.status) && !isEmergencyApproved(change, intent) ? listMissingConsents(change, intent) : [],
     expires_at: type === "change.review_due" ? findReviewDue(change) : findTimeLimit(change, intent.policy),
     reviewers: isReviewDue(change) ? listReviewers(change, intent) : undefined,
   };

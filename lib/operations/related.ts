@@ -4,9 +4,9 @@ import { once } from "../kit/once.ts";
 import { readProjection } from "../projections/snapshot.ts";
 import { successorPrefix, waiting } from "../projections/waiting.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { readRecordsWithExpiry } from "../changes/expiry.ts";
+import { readRecordsWithExpiry } from "../changes/expire_changes.ts";
 import { readTargetIndex } from "../changes/target_index.ts";
-import { MAX_LISTED_CHANGES, listLiveChanges, formatTargetKey } from "../changes/records.ts";
+import { MAX_LISTED_CHANGES, listIndexedOpenChanges, formatTargetKey } from "../changes/records.ts";
 import { listEntries } from "../changes/rules/list_entries.ts";
 import { type Change, changeSchema } from "../changes/rules/change.ts";
 
@@ -33,7 +33,7 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   const newest = { prefix, limit: MAX_LISTED_CHANGES, reverse: true, keysOnly: true } as const;
   const entries = listEntries(change);
   const [live, owners, successors] = await Promise.all([
-    Promise.all(entries.map((entry) => listLiveChanges(store, entry, change_id))),
+    Promise.all(entries.map((entry) => listIndexedOpenChanges(store, entry, change_id))),
     readTargetIndex(store, "owners", entries, { limit: 1, reverse: true }),
     readProjection(deps, waiting).then((read) => read.list("successors", newest)),
   ]);

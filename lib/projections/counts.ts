@@ -140,7 +140,7 @@ async function countDecision(context: ProjectionContext<State>, { change_id, fac
   if (facts.decision === "revoked") return { decided_revoked: 1 };
   const level = classifyAutonomy(
     change,
-    { approver, authenticated, principals: Object.keys(principals).length > 0 },
+    { approver, authenticated, namesPrincipals: Object.keys(principals).length > 0 },
     draft,
   );
   return { [`decided_${facts.decision}`]: 1, ...(level && { [`level_${level}`]: 1 }) };

@@ -1,7 +1,7 @@
 /** Finds and expires the changes whose deadlines have passed. */
-import { readCertainTime } from "../changes/certain_time.ts";
+import { readConfirmedTime } from "../changes/confirmed_time.ts";
 import type { ChangesDeps } from "../changes/deps.ts";
-import { expireDue } from "../changes/expiry.ts";
+import { expireDue } from "../changes/expire_changes.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listApprovedSince, listPendingSince } from "./overdue.ts";
 
@@ -12,7 +12,7 @@ const MAX_OVERDUE = 2000;
 export async function listOverdue(deps: ChangesDeps): Promise<{ pending_consent: string[]; approved: string[] }> {
   const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
   const isLimited = (consent_ttl_hours ?? approval_ttl_hours) !== undefined;
-  const now = isLimited ? await readCertainTime(deps) : -Infinity;
+  const now = isLimited ? await readConfirmedTime(deps) : -Infinity;
   if (now === -Infinity) return { pending_consent: [], approved: [] };
   const before = (hours: number) => now - hours * HOUR_MS;
   const [pending, approved] = await Promise.all([

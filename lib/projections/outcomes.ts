@@ -5,7 +5,7 @@
 import { POLICY_GUARDRAIL } from "../changes/rules/actor.ts";
 import { formatTargetKey } from "../changes/records.ts";
 import { isPlan, listEntries } from "../changes/rules/list_entries.ts";
-import { feed } from "../changes/rules/kpi.ts";
+import { addFeedValues } from "../changes/rules/kpi.ts";
 import { findTrendStart, openOutcome } from "../changes/rules/outcome.ts";
 import { measureRollout } from "../changes/rules/rollout_outcome.ts";
 import type { Entry } from "./entries.ts";
@@ -74,7 +74,7 @@ async function endDueOutcomes(context: ProjectionContext<State>, until: string):
 }
 
 function recordFeed(context: ProjectionContext<State>, { id, timestamp: at, facts }: Entry): void {
-  const kpis = feed(context.state.kpis, facts.values ?? {}, at, id);
+  const kpis = addFeedValues(context.state.kpis, facts.values ?? {}, at, id);
   context.state = { ...context.state, kpis };
   context.tx.put("kpi_days", at.slice(0, 10), { at, values: kpis.values });
 }
@@ -123,7 +123,7 @@ async function openApplied(
     kpi === null ? [] : listNewestOpen(context.tx, kpi),
   ]);
   const earlier = feedBefore?.value.values[kpi ?? ""];
-  const record = openOutcome(change, { at, entry, tenant, kpis, earlier, intent, windows, open: openChanges });
+  const record = openOutcome(change, { at, entry, tenant, kpis, earlier, intent, counts: windows, open: openChanges });
   context.tx.put("outcomes", change_id, record);
   await indexOpen(context.tx, record);
   const { judged_from } = record;

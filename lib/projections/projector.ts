@@ -1,6 +1,6 @@
 /** Brings projections up to the head of the log. One that fails is reported as a capability and stops nothing else. */
 import { readCurrentHead } from "../audit/chain.ts";
-import { readCertainTime } from "../changes/certain_time.ts";
+import { readConfirmedTime } from "../changes/confirmed_time.ts";
 import { type CommitSignal, createCommitSignal } from "../kit/commit_signal.ts";
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import { activity } from "./activity.ts";
@@ -31,7 +31,7 @@ export async function areAllCaughtUp(deps: ProjectionDeps): Promise<boolean> {
 async function readEndNow(deps: ProjectionDeps): Promise<LogEnd> {
   // The end of an outcome is final and must not depend on one clock sample. The time is read before the head, so that no later
   // entry precedes it.
-  const certain = await readCertainTime(deps);
+  const certain = await readConfirmedTime(deps);
   return readEnd(deps, certain === -Infinity ? "" : new Date(certain).toISOString());
 }
 

@@ -1,6 +1,6 @@
 /** Projection of changes that wait for consent or apply, of counts by status, successors, and the adapter's last error. */
 import type { Status } from "../changes/rules/change.ts";
-import { isLive } from "../changes/rules/current_state.ts";
+import { isOpenChange } from "../changes/rules/current_state.ts";
 import type { Entry } from "./entries.ts";
 import type { Projection, ProjectionContext } from "./projection.ts";
 
@@ -77,11 +77,11 @@ async function moveChange(
   if (from) counts[from] = (counts[from] ?? 1) - 1;
   if (to) counts[to] = (counts[to] ?? 0) + 1;
   context.state = { ...context.state, counts };
-  if (isLive(to)) {
+  if (isOpenChange(to)) {
     const { risk, reversible } = await context.readChange(change_id);
     const since = Date.parse(timestamp);
     const isGrave = risk === "high" || !reversible;
     context.tx.put("waiting", waitingPrefix(to) + change_id, isGrave ? { since, grave: true } : since);
   }
-  if (isLive(from)) context.tx.delete("waiting", waitingPrefix(from) + change_id);
+  if (isOpenChange(from)) context.tx.delete("waiting", waitingPrefix(from) + change_id);
 }

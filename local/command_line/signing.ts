@@ -2,8 +2,13 @@
 import { homedir } from "node:os";
 import type { ChangeDetail } from "../../lib/client/client.ts";
 import { canonicalContent, type Content } from "../../lib/changes/rules/content.ts";
-import { changeFacts, type Decision, isConsentDecision, statementText } from "../../lib/changes/rules/statement.ts";
-import { mandateFacts } from "../../lib/changes/mandates/mandate_facts.ts";
+import {
+  createChangeFacts,
+  type Decision,
+  isConsentDecision,
+  statementText,
+} from "../../lib/changes/rules/statement.ts";
+import { createMandateFacts } from "../../lib/changes/mandates/mandate_facts.ts";
 import type { MandateView } from "../../lib/changes/mandates/view.ts";
 import { MANDATE_BOUNDS, type MandateDecision } from "../../lib/changes/rules/mandate.ts";
 import type { ServiceAction } from "../../lib/changes/rules/service_action.ts";
@@ -132,7 +137,7 @@ async function buildStatement({ client }: Session, subject: Subject, at: string)
 
 function describeChange({ decision, approver, item, over_drift, seen, step, action, change }: ChangeDecision) {
   const { change_id, digest, audit_entries } = change;
-  const facts = changeFacts(decision, change);
+  const facts = createChangeFacts(decision, change);
   const origin = audit_entries[0]?.origin;
   if (origin === undefined) throw new NotDone(`the log has no entry about ${change_id}, so nothing can be signed`);
   if (sha256(canonicalContent(change as unknown as Content)) !== digest)
@@ -151,7 +156,7 @@ async function describeOther(client: Session["client"], subject: Exclude<Subject
     const bounds = Object.fromEntries(
       MANDATE_BOUNDS.flatMap((bound) => (bound in mandate ? [[bound, mandate[bound]]] : [])),
     );
-    const facts = mandateFacts(decision, { ...mandate, bounds: bounds as never }, narrow);
+    const facts = createMandateFacts(decision, { ...mandate, bounds: bounds as never }, narrow);
     return { request: { approver, mandate_id: mandate.mandate_id, narrow }, facts: { origin, approver, ...facts } };
   }
   if ("content" in subject) {

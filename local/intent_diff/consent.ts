@@ -1,5 +1,5 @@
 /** Compares who must consent to a change: forbidden targets, quorum, owners, deciders, minor changes. */
-import { listMissingOrdinaryConsents, QUORUM } from "../../lib/changes/rules/missing.ts";
+import { listMissingOrdinaryConsents, QUORUM } from "../../lib/changes/rules/missing_consents.ts";
 import { type Actor, signerActor } from "../../lib/changes/rules/actor.ts";
 import { KINDS, RISKS } from "../../lib/changes/rules/change_terms.ts";
 import type { ProposeInput } from "../../lib/changes/rules/command.ts";

@@ -1,6 +1,6 @@
 /** Replaces the credentials of an intent by new ones, since a run does not have its secrets and private keys. */
 import { type KeyObject, generateKeyPairSync, randomBytes, sign } from "node:crypto";
-import { wireString } from "../../lib/changes/rules/ssh_wire.ts";
+import { encodeWireString } from "../../lib/changes/rules/ssh_wire.ts";
 import { NAMESPACE } from "../../lib/changes/proofs/ssh_signature.ts";
 import { normalizeName } from "../../lib/changes/rules/names.ts";
 import type { Proof } from "../../lib/changes/rules/proof.ts";
@@ -54,7 +54,7 @@ function makeKey(unattended: boolean) {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const raw = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url");
   const type = unattended ? "ssh-ed25519" : "sk-ssh-ed25519@openssh.com";
-  const blob = Buffer.concat([sshString(type), wireString(raw), ...(unattended ? [] : [sshString(APPLICATION)])]);
+  const blob = Buffer.concat([sshString(type), encodeWireString(raw), ...(unattended ? [] : [sshString(APPLICATION)])]);
   const key = { type: "ssh", public_key: `${type} ${blob.toString("base64")}`, ...(unattended && { unattended }) };
   return { key, sign: (statement: string): Proof => sshProof(statement, { type, blob, privateKey, unattended }) };
 }
@@ -65,12 +65,12 @@ function sshProof(
   { type, blob, privateKey, unattended }: { type: string; blob: Buffer; privateKey: KeyObject; unattended: boolean },
 ): Proof {
   const header = [sshString(NAMESPACE), sshString(""), sshString("sha256")];
-  const signed = Buffer.concat([Buffer.from("SSHSIG"), ...header, wireString(digest(statement))]);
+  const signed = Buffer.concat([Buffer.from("SSHSIG"), ...header, encodeWireString(digest(statement))]);
   const touch = unattended ? Buffer.alloc(0) : Buffer.from([PRESENT_AND_VERIFIED, 0, 0, 0, 1]);
   const message = unattended ? signed : Buffer.concat([digest(APPLICATION), touch, digest(signed)]);
-  const signature = Buffer.concat([sshString(type), wireString(sign(null, message, privateKey)), touch]);
+  const signature = Buffer.concat([sshString(type), encodeWireString(sign(null, message, privateKey)), touch]);
   const version = Buffer.from([0, 0, 0, 1]);
-  const parts = [Buffer.from("SSHSIG"), version, wireString(blob), ...header, wireString(signature)];
+  const parts = [Buffer.from("SSHSIG"), version, encodeWireString(blob), ...header, encodeWireString(signature)];
   const lines = Buffer.concat(parts)
     .toString("base64")
     .match(/.{1,70}/g)!;
@@ -80,5 +80,5 @@ function sshProof(
   };
 }
 
-const sshString = (word: string): Uint8Array => wireString(Buffer.from(word));
+const sshString = (word: string): Uint8Array => encodeWireString(Buffer.from(word));
 const digest = (data: string | Uint8Array): Buffer => Buffer.from(sha256(data), "hex");

@@ -33,7 +33,7 @@ export const VARIANTS = [
   [
     "recovers no lease at the start",
     "answer mismatch",
-    "lib/changes/open.ts",
+    "lib/changes/open_product.ts",
     "recoverAbandoned(deps, exclusive);",
     "Promise.resolve();",
   ],

@@ -1,7 +1,7 @@
 /** Sends every GET to a service whose store rejects writes: all are answered, and only readiness probes try to write. */
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
-import { sampleClock } from "../../lib/changes/certain_time.ts";
+import { sampleClock } from "../../lib/changes/confirmed_time.ts";
 import { PROJECTIONS } from "../../lib/projections/projector.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import type { Store } from "../../lib/store/store.ts";

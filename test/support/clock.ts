@@ -1,4 +1,4 @@
-import { sampleClock } from "../../lib/changes/certain_time.ts";
+import { sampleClock } from "../../lib/changes/confirmed_time.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { TestDeps } from "./deps.ts";
 

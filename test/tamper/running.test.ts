@@ -8,7 +8,7 @@ import type { AuditEntry } from "../../lib/audit/entry.ts";
 import { listKnownMismatches, scanIntegrity } from "../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../lib/changes/reconcile.ts";
 import { formatTargetChangeKey, formatTargetKey } from "../../lib/changes/records.ts";
-import { isLive } from "../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../lib/changes/rules/current_state.ts";
 import type { ChangeRecord } from "../../lib/changes/rules/record.ts";
 import { toStoredChange } from "../../lib/changes/rules/stored_record.ts";
 import type { Store, Tx } from "../../lib/store/store.ts";
@@ -188,7 +188,7 @@ const ATTACK_KINDS: Record<string, Attack> = {
       tx.delete("live_by_target", formatTargetChangeKey(change));
       tx.delete("owners", owned);
     });
-    const isRelevant = isLive(change.status) || change.status === "applied";
+    const isRelevant = isOpenChange(change.status) || change.status === "applied";
     return { changes: [id], isReported: isDeleted && isRelevant, harmless: true };
   },
 };
@@ -219,7 +219,9 @@ async function requestActions(
   for (const id of ids) {
     const { target } = truth.records.get(id)!.change;
     const { status, body } = await api.post("propose", { ...PROPOSAL, target });
-    const live = [...truth.records.values()].some(({ change }) => change.target === target && isLive(change.status));
+    const live = [...truth.records.values()].some(
+      ({ change }) => change.target === target && isOpenChange(change.status),
+    );
     if (harmless || status < 300)
       expect(status, `proposed on ${target}: ${JSON.stringify(body)}`).toBe(live ? 409 : 201);
     if (status < 300) await api.must("withdraw", body.change_id);

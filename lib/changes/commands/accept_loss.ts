@@ -8,7 +8,7 @@ import type { StoredBreach } from "../../audit/report_breach.ts";
 import { verifyStoredLog } from "../../audit/verify.ts";
 import { AppError, invalidField } from "../../kit/errors.ts";
 import { type ServiceActionInput, authorizeServiceAction } from "../service_action.ts";
-import { adoptAcceptedLoss, verifyRecentEntries } from "../after_loss.ts";
+import { adoptAcceptedLoss, verifyRecentEntries } from "../reload_after_loss.ts";
 import type { Caller } from "../caller.ts";
 import { requireIntactChain } from "../run_with_log.ts";
 import type { Receipt, ReplayedReply } from "../replies.ts";

@@ -1,7 +1,7 @@
 /** Records a consent decision on one change. */
 import { CONSENT_TOO_LATE, endAutomation, wakeForApply } from "../end_automation.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
-import { expireIfDue } from "../expiry.ts";
+import { expireIfDue } from "../expire_changes.ts";
 import { requireUnchanged } from "../gate/require_unchanged.ts";
 import { dropInvalidMandate } from "../mandates/check_apply.ts";
 import { explainStranded, endLease, createLeaseError, readLeases } from "../operations/lease.ts";
@@ -10,11 +10,11 @@ import { resolveActor, verifyPresentedProof, type ProofInput } from "../proof_in
 import { filterProvenConsents } from "../proven_consents.ts";
 import { isReplayed, type ReplayedReply } from "../replies.ts";
 import { isAfterScheduledTime } from "../rules/apply_when.ts";
-import { isLive } from "../rules/current_state.ts";
-import { type MissingConsent, listMissingConsents } from "../rules/missing.ts";
+import { isOpenChange } from "../rules/current_state.ts";
+import { type MissingConsent, listMissingConsents } from "../rules/missing_consents.ts";
 import type { Change } from "../rules/change.ts";
 import { requireInTime } from "../rules/overdue.ts";
-import { changeFacts } from "../rules/statement.ts";
+import { createChangeFacts } from "../rules/statement.ts";
 import type { ProductRuntime } from "../runtime.ts";
 import { countReadableTargets } from "../target_readings.ts";
 import { prefetchChange } from "../prefetch.ts";
@@ -76,7 +76,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     // The locations of these leases have moved, so their operations cannot be resolved; they must not block other changes.
     for (const lease of leases) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
-    const statementFacts = { decision, ...changeFacts(decision, before.change), seen, approver: name, note };
+    const statementFacts = { decision, ...createChangeFacts(decision, before.change), seen, approver: name, note };
     const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
     const command =
       type === "approve"
@@ -95,7 +95,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
       type === "approve"
         ? await dropInvalidMandate(transaction, await filterProvenConsents(transaction, before), before)
         : before.change;
-    const isOpen = isLive(before.change.status);
+    const isOpen = isOpenChange(before.change.status);
     const isLate = type === "approve" && isOpen && isAfterScheduledTime(before.change, transaction.at);
     const decidedRecord = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
     const recorded = transaction.execute(decidedRecord, command, actor, provenChange);

@@ -3,12 +3,12 @@ import { invalidField } from "../../kit/errors.ts";
 import { verifyActorSignature } from "../service_action.ts";
 import { findActor, type Caller, requirePerson } from "../caller.ts";
 import { judgeGuardrails } from "../guardrail.ts";
-import { suspendBelowFloor } from "../mandates/suspend.ts";
+import { suspendAfterFeed } from "../mandates/suspend.ts";
 import type { ProofInput } from "../proof_input.ts";
 import type { Receipt, ReplayedReply } from "../replies.ts";
 import type { Actor } from "../rules/actor.ts";
 import { computeEffect } from "../rules/effect.ts";
-import { feed, NO_KPIS } from "../rules/kpi.ts";
+import { addFeedValues, NO_KPIS } from "../rules/kpi.ts";
 import { requirePermission } from "../rules/permissions.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 
@@ -56,7 +56,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
     const feeder = await findFeeder(transaction, caller, fed, input);
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
-    const after = feed(before, fed, at, transaction.nextEntryId());
+    const after = addFeedValues(before, fed, at, transaction.nextEntryId());
     const { value: E, parts } = computeEffect(after, product.intent, Date.parse(at));
     const refreshed = parts.some(({ kpi, attainment }) => Object.hasOwn(fed, kpi) && attainment !== null);
     tx.put("kpi", "latest", after);
@@ -69,7 +69,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
       ...(input.note && { note: input.note }),
     };
     const entry = append({ event_type: "kpi_refreshed", detail: { values: fed, E, refreshed, ...facts } });
-    await suspendBelowFloor(transaction, fed);
+    await suspendAfterFeed(transaction, fed);
     return { refreshed, E, accepted: fed, at, entry };
   });
   deps.wake?.();

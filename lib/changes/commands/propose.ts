@@ -11,7 +11,7 @@ import { examineProposal } from "../examine_proposal.ts";
 import { prefetchTargets } from "../prefetch.ts";
 import { runTransaction } from "../transaction.ts";
 
-/** Records a proposal. The proposer is the agent, the completed name, or the person whom the proxy names. */
+/** Records a proposal. The proposer is the agent, the stated name, or the person whom the proxy names. */
 export async function propose(
   caller: Caller,
   { proof, at, ...requested }: RequestedProposal & ProofInput,

@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";
-import { noteInForce } from "../drift_memory.ts";
+import { rememberInForce } from "../drift_memory.ts";
 import { createRollbackFactsReader } from "../ledger/rollback_facts.ts";
 import type { HostState, RestoreResult } from "../operations/adapter_port.ts";
 import { endLease, storeUnresolved } from "../operations/lease.ts";
@@ -55,7 +55,7 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
       expireReadings(deps.product!.adapter!, operand);
     }
     const result = await recordWithRetries(deps, leases[0]!, () => commitRestore(caller, ended));
-    for (const { operand } of ended) noteInForce(deps, operand.change_id);
+    for (const { operand } of ended) rememberInForce(deps, operand.change_id);
     return result;
   });
 }

@@ -4,9 +4,9 @@
  */
 import { AppError, invalidField } from "../../kit/errors.ts";
 import type { Caller } from "../caller.ts";
-import { forgetOperands, noteInForce } from "../drift_memory.ts";
+import { forgetOperands, rememberInForce } from "../drift_memory.ts";
 import type { HostState } from "../operations/adapter_port.ts";
-import { createRejection, type DryRunResult, runDry } from "../operations/dry_run.ts";
+import { createRejection, type DryRunResult, performDryRun } from "../operations/dry_run.ts";
 import { createMovedValueError } from "../operations/judge_apply.ts";
 import { recordWithRetries } from "../operations/record_with_retries.ts";
 import { type DoneOperand, recordFailure, recordSuccess, omitPrevious } from "../operations/record_result.ts";
@@ -26,7 +26,7 @@ import {
   type StartedOperation,
   startOperation,
 } from "../operations/start.ts";
-import { listLimits } from "../mandates/limit_rules.ts";
+import { listLimitRules } from "../mandates/limit_rules.ts";
 import { findCarrier } from "../locations.ts";
 import { findApprovingMandate } from "../rules/mandate_approval.ts";
 import { type OperationLease, readRecord } from "../records.ts";
@@ -75,10 +75,10 @@ export async function runOperation(
         }),
       );
       const result = await recordWithRetries(deps, started.leases[0]!, () => commitRun(caller, started, run, ended));
-      if (operation === "apply") for (const { operand } of run.outcomes) noteInForce(deps, operand.change_id);
+      if (operation === "apply") for (const { operand } of run.outcomes) rememberInForce(deps, operand.change_id);
       return result;
     }
-    const dryRun = await runDry(deps.product?.adapter, started);
+    const dryRun = await performDryRun(deps.product?.adapter, started);
     const result = { ...dryRun, ...(observed && { seen: observed }) };
     // A dry run uses up its idempotency key, so that the same key cannot be used for the apply.
     return caller.replies ? runTransaction(caller, async () => result) : result;
@@ -113,7 +113,7 @@ async function readBases(deps: Caller["deps"], changeId: string) {
   if (!record) return undefined;
   const isByMandate = mandates !== undefined && findApprovingMandate(record.change) !== undefined;
   const agent = isByMandate ? record.change.proposer : null;
-  const mandateRules = agent ? await listLimits(deps.store, agent) : undefined;
+  const mandateRules = agent ? await listLimitRules(deps.store, agent) : undefined;
   const rules = [...targets, ...(mandateRules ?? [])];
   if (rules.length === 0) return undefined;
   const recorded = await readLedger(deps, (ledger) => readRecordedBases(ledger, record));

@@ -15,10 +15,10 @@ import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { createStageRejection, requireRollout } from "../rules/require_rollout.ts";
-import { signatureFacts } from "../rules/require_signature.ts";
+import { requireSignature } from "../rules/require_signature.ts";
 import type { StageAction } from "../rules/stage_action.ts";
 import { requireStageOpen, requireStagePerson } from "../rules/stage_rules.ts";
-import { changeFacts } from "../rules/statement.ts";
+import { createChangeFacts } from "../rules/statement.ts";
 import { judgeRollout } from "../rollouts/judge_rollout.ts";
 import { type OrderedAdvance, orderAdvance, runAdvance } from "../rollouts/advance_target.ts";
 import { recordAdvance } from "../rollouts/record_advance.ts";
@@ -95,11 +95,18 @@ async function authorize(
   requirePerson(caller, "actor", name);
   const claimed = findActor(caller, name);
   requireStagePerson(action, change, { claimed, name, intent });
-  const facts = { decision: "stage", ...changeFacts("stage", change), step, action, approver: name, note } as const;
+  const facts = {
+    decision: "stage",
+    ...createChangeFacts("stage", change),
+    step,
+    action,
+    approver: name,
+    note,
+  } as const;
   const signature = await verifyPresentedProof(transaction, facts, { proof, at });
   const actor = resolveActor(name, signature, claimed);
   const type = action === "hold" ? "stage_hold" : "stage";
-  return { ...actor, signed: signatureFacts({ type, name, signature }, intent.policy, actor) };
+  return { ...actor, signed: requireSignature({ type, name, signature }, intent.policy, actor) };
 }
 
 async function prepareHold(transaction: Transaction, record: ChangeRecord): Promise<PreparedAction> {

@@ -16,7 +16,7 @@ import { decideGate, type GateDecision, type GateFacts, type Release } from "../
 import { parseDetail } from "../rules/event.ts";
 import { listHolds, requireNoHold } from "../rules/hold.ts";
 import { listEntries } from "../rules/list_entries.ts";
-import { listMissingConsents } from "../rules/missing.ts";
+import { listMissingConsents } from "../rules/missing_consents.ts";
 import { explainOverdue } from "../rules/overdue.ts";
 import type { ChangeRecord, ChangeState } from "../rules/record.ts";
 import { findReleaseHead } from "../rules/release.ts";
@@ -25,7 +25,6 @@ import { requireConsented } from "../rules/state_machine.ts";
 import type { Transaction } from "../transaction.ts";
 import { listRecords } from "../../store/pages.ts";
 
-/** A request for a release. */
 export interface GateQuestion extends TargetKey {
   /** The commit that is to be deployed. */
   head: string;
@@ -36,7 +35,6 @@ interface VerifiedRelease extends Release {
   record?: ChangeRecord;
 }
 
-/** A change of a target, folded from its entries. */
 interface TracedChange {
   state: ChangeState;
   /** Id of the entry of its last consent. */

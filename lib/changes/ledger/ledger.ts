@@ -15,7 +15,7 @@ import {
   findOwnerAfterRollback,
   findSpelling,
   type LedgerSources,
-  listLive,
+  listOpenChanges,
 } from "./targets.ts";
 import { readCurrentValue, readValuesSince, readLastValue } from "./target_values.ts";
 import { listEntryIds, foldEntries, type Mismatch, verifyRecord } from "./verify_record.ts";
@@ -85,7 +85,7 @@ export function createLedger(sources: LedgerSources) {
       const spelled = sets.map(async (entry) => ({ ...entry, target: await findSpelling(sources, entry) }));
       return { ...change, sets: await Promise.all(spelled) };
     },
-    openChanges: (target: TargetKey) => listLive(sources, target),
+    openChanges: (target: TargetKey) => listOpenChanges(sources, target),
     valuesSince: (target: TargetKey, moment: string) => readValuesSince(sources, target, moment),
     currentValue: (target: TargetKey) => readCurrentValue(sources, target),
     lastValue: (target: TargetKey) => readLastValue(sources, target),

@@ -6,7 +6,7 @@ import type { ChangesDeps } from "../deps.ts";
 import { listTargetChangeKeys } from "../target_index.ts";
 import { formatAgentChangeKey, formatDueApplyKey, formatTargetKey } from "../records.ts";
 import type { TargetKey } from "../rules/target_key.ts";
-import { isLive, isReviewDue } from "../rules/current_state.ts";
+import { isOpenChange, isReviewDue } from "../rules/current_state.ts";
 import { listEntries } from "../rules/list_entries.ts";
 import { findApplied, type ChangeRecord } from "../rules/record.ts";
 import { isRollingOut } from "../rules/rollout_state.ts";
@@ -64,7 +64,7 @@ export async function scanEntries({ store }: ScanDeps, entries: readonly AuditEn
 /** Expected rows of a change in each index; `value` is undefined for a row that must not exist. */
 const INDEXES = {
   live_by_target: ({ change }: ChangeRecord) =>
-    listTargetChangeKeys(change).map((key) => expectRow(key, isLive(change.status), true)),
+    listTargetChangeKeys(change).map((key) => expectRow(key, isOpenChange(change.status), true)),
   owners: (record: ChangeRecord) => {
     const { change, applied } = record;
     if (!applied) return [];
@@ -76,7 +76,7 @@ const INDEXES = {
   },
   live_by_agent: ({ change }: ChangeRecord) => {
     const key = formatAgentChangeKey(change);
-    return key === undefined ? [] : [expectRow(key, isLive(change.status), true)];
+    return key === undefined ? [] : [expectRow(key, isOpenChange(change.status), true)];
   },
   review_due: ({ change }: ChangeRecord) => [expectRow(change.change_id, isReviewDue(change), true)],
   rollouts_running: ({ change }: ChangeRecord) =>

@@ -6,15 +6,14 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import type { Sha256 } from "../../kit/platform.ts";
 import type { Reads } from "../../store/store.ts";
 import type { Evidence } from "../evidence.ts";
-import { MAX_LISTED_CHANGES, listLiveChanges, readRecord, formatTargetKey } from "../records.ts";
+import { MAX_LISTED_CHANGES, listIndexedOpenChanges, readRecord, formatTargetKey } from "../records.ts";
 import type { Status } from "../rules/change.ts";
 import { parseDetail, findTargetFacts, isRolledBack } from "../rules/event.ts";
-import { isLive } from "../rules/current_state.ts";
+import { isOpenChange } from "../rules/current_state.ts";
 import { type TargetKey, normalizeTarget } from "../rules/target_key.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { foldEntries } from "./verify_record.ts";
 
-/** Sources of a ledger. */
 export interface LedgerSources {
   reads: Pick<Reads, "get" | "getMany" | "list">;
   evidence: Evidence;
@@ -137,19 +136,20 @@ async function findStoredOwner(
  * Lists up to ten open changes of a target: changes in the store's index that the log confirms; if there are none, changes that
  * only the log has.
  */
-export async function listLive(sources: LedgerSources, target: TargetKey): Promise<string[]> {
+export async function listOpenChanges(sources: LedgerSources, target: TargetKey): Promise<string[]> {
   const { reads, evidence } = sources;
   const openChanges: string[] = [];
-  for (const id of await listLiveChanges(reads, target)) {
+  for (const id of await listIndexedOpenChanges(reads, target)) {
     const { status, entries } = await readStatus(sources, id);
-    if (isLive(status) && isTargetProposal(target, entries[0])) openChanges.push(id);
+    if (isOpenChange(status) && isTargetProposal(target, entries[0])) openChanges.push(id);
   }
   // One open change is enough for a decision, so that a rejected proposal does not search the log each time.
   if (openChanges.length > 0) return openChanges;
   const next = evidence.walkTarget("proposed", target);
   for (let entry; (entry = await next());) {
     const { id, change_id, detail } = entry;
-    if (isLive(foldEntries(await evidence.entriesAbout(change_id, id))?.change.status)) openChanges.push(change_id);
+    if (isOpenChange(foldEntries(await evidence.entriesAbout(change_id, id))?.change.status))
+      openChanges.push(change_id);
     if (openChanges.length === MAX_LISTED_CHANGES || parseDetail(detail).alone) break;
   }
   return openChanges;
@@ -174,7 +174,6 @@ async function readStatus(
   };
 }
 
-/** Returns true if an entry proposes a change of a target. */
 export function isTargetProposal(target: TargetKey, entry: AuditEntry | undefined): boolean {
   if (entry?.event_type !== "change_proposed") return false;
   return findTargetFacts(entry, target) !== undefined;

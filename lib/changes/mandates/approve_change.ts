@@ -17,7 +17,7 @@ import type { CommandResult, Transaction } from "../transaction.ts";
 import { validateValue } from "../validate_value.ts";
 import { findNewestOnDay } from "../newest_on_day.ts";
 import { judgeMandate } from "./judge_mandate.ts";
-import { toTargetRule } from "./limit_rules.ts";
+import { createLimitRule } from "./limit_rules.ts";
 import { countOpen } from "./count_open.ts";
 import { listSignedMandates, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
@@ -116,12 +116,12 @@ export const judgeLimits = async (
   { limits }: Pick<EffectiveBounds, "limits">,
   facts: Pick<ValueFacts, "readings" | "recorded">,
 ): Promise<ValueJudgement> =>
-  limits ? judgeValues(ledger, change, { policy: { targets: [toTargetRule(limits)] }, at, ...facts }) : {};
+  limits ? judgeValues(ledger, change, { policy: { targets: [createLimitRule(limits)] }, at, ...facts }) : {};
 
 /** Judges the values of a change by the schema of a mandate alone: an applied change has already made its step. */
 export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "limits">): ValueJudgement {
   try {
-    if (limits) requireSchemas(change, { targets: [toTargetRule(limits)] }, validateValue);
+    if (limits) requireSchemas(change, { targets: [createLimitRule(limits)] }, validateValue);
     return {};
   } catch (error) {
     if (error instanceof AppError && error.code === "value_not_allowed") return { error };

@@ -6,7 +6,7 @@ import type { Change } from "../rules/change.ts";
 import { findApprovingMandate, isMandateApproval, isApprovedByMandate } from "../rules/mandate_approval.ts";
 import { effectiveBounds } from "../rules/mandate_allowed.ts";
 import { findBoundViolation } from "../rules/mandate_bounds.ts";
-import { listMissingConsents, listMissingOrdinaryConsents } from "../rules/missing.ts";
+import { listMissingConsents, listMissingOrdinaryConsents } from "../rules/missing_consents.ts";
 import { listActionsWithoutApply } from "../rules/state_machine.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import type { StepBase } from "../rules/value_limits.ts";

@@ -20,12 +20,12 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
   const [first] = audit;
   if (first === undefined) return 0;
   const { logIndex } = evidence;
-  const counted = cachedCounts.get(logIndex) ?? new Map<string, OpenCount>();
-  cachedCounts.set(logIndex, counted);
-  const before = counted.get(mandate_id) ?? { upTo: first, open: new Map() };
+  const countByMandate = cachedCounts.get(logIndex) ?? new Map<string, OpenCount>();
+  cachedCounts.set(logIndex, countByMandate);
+  const cached = countByMandate.get(mandate_id) ?? { upTo: first, open: new Map() };
   const durable = Math.min(evidence.length, logIndex.durable.length);
-  const candidates = new Map(before.open);
-  for (const { id, change_id } of await evidence.consentsOfMandate(mandateApproverName(mandate_id), before.upTo + 1))
+  const candidates = new Map(cached.open);
+  for (const { id, change_id } of await evidence.consentsOfMandate(mandateApproverName(mandate_id), cached.upTo + 1))
     candidates.set(change_id, id);
   const ids = [...candidates.keys()];
   const lastEntryIds = await evidence.lastEntryIds(ids);

@@ -8,12 +8,12 @@ import { isMandateEvent } from "../rules/mandate_record.ts";
 import type { MandateRecord, MandateSignature } from "../rules/mandate_record.ts";
 import { type EffectiveBounds, effectiveBounds } from "../rules/mandate_allowed.ts";
 import { canSignMandate, listMissingSignatures } from "../rules/mandate_signers.ts";
-import type { MissingConsent } from "../rules/missing.ts";
+import type { MissingConsent } from "../rules/missing_consents.ts";
 import { normalizeName } from "../rules/names.ts";
 import { findPrincipal } from "../rules/principals.ts";
 import { type KnownKey, listKeys, type Signing } from "../rules/signing.ts";
-import { findBelowNow, findUnknownKpi } from "./kpi_floor.ts";
-import { mandateFacts } from "./mandate_facts.ts";
+import { findKpiBelowFloorNow, findUnknownKpi } from "./kpi_floor.ts";
+import { createMandateFacts } from "./mandate_facts.ts";
 import { type MandateSources, parseMandateEvent, readMandate } from "./read_mandate.ts";
 
 /** Sources that a mandate is judged by. */
@@ -70,7 +70,7 @@ async function findAcceptedLoss({ findLastLossId, until = Infinity }: MandateSta
 
 /** Finds a KPI below its floor by the feeds in the log, also if no suspension was recorded. */
 const findBelowToday = async ({ tx, evidence, product, until }: MandateStatusSources, mandate: MandateRecord) =>
-  evidence && until === undefined ? findBelowNow({ tx, evidence, product }, mandate) : undefined;
+  evidence && until === undefined ? findKpiBelowFloorNow({ tx, evidence, product }, mandate) : undefined;
 
 /** Returns true for an active mandate. */
 export async function isMandateActive(sources: MandateStatusSources, mandateId: string): Promise<boolean> {
@@ -118,7 +118,7 @@ async function isValidSignature(
   const { detail } = parseMandateEvent(stored);
   const { bounds = mandate.bounds, note, manifest_hash = "", revision = 0, idp } = detail;
   if (!hasGroups(approver, idp, intent)) return false;
-  const facts = mandateFacts(decision, { ...mandate, bounds, revision });
+  const facts = createMandateFacts(decision, { ...mandate, bounds, revision });
   const consent = { origin, ...facts, approver, note: note ?? "", manifest_hash };
   return isSigned(consent, detail, listAttendedKeys(approver, intent.policy.signing));
 }
@@ -136,7 +136,7 @@ async function isSigned(
   const cacheKey = JSON.stringify([consent, signed.statement, signed.proof, keys]);
   if (verifiedSignatures.has(cacheKey)) return true;
   const isValid = await isValidConsent(consent, signed, {
-    only: true,
+    signedOnly: true,
     keys: { [normalizeName(consent.approver)]: keys },
   });
   if (isValid && verifiedSignatures.size === MAX_VERIFIED_SIGNATURES) verifiedSignatures.clear();

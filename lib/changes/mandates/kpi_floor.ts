@@ -6,7 +6,7 @@ import { kpiDirection } from "../rules/kpi.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
 /** A KPI that is worse than its floor. */
-export interface BelowFloor {
+export interface KpiBelowFloor {
   kpi: string;
   value: number;
 }
@@ -17,11 +17,11 @@ export interface FloorSources extends RecordedFeeds {
 }
 
 /** Returns the first KPI that is worse than its floor. */
-export function findBelowFloor(
+export function findKpiBelowFloor(
   { bounds: { kpi_floor = {} } }: Pick<MandateRecord, "bounds">,
   values: Readonly<Record<string, number>>,
   intent: Pick<Intent, "kpis">,
-): BelowFloor | undefined {
+): KpiBelowFloor | undefined {
   for (const [kpi, floor] of Object.entries(kpi_floor)) {
     const value = Object.hasOwn(values, kpi) ? values[kpi]! : undefined;
     if (value !== undefined && kpiDirection(kpi, intent) * (value - floor) < 0) return { kpi, value };
@@ -30,9 +30,12 @@ export function findBelowFloor(
 }
 
 /** Returns the first KPI of a mandate that is worse than its floor according to the last feeds. */
-export async function findBelowNow(sources: FloorSources, mandate: MandateRecord): Promise<BelowFloor | undefined> {
+export async function findKpiBelowFloorNow(
+  sources: FloorSources,
+  mandate: MandateRecord,
+): Promise<KpiBelowFloor | undefined> {
   if (!mandate.bounds.kpi_floor) return undefined;
-  return findBelowFloor(mandate, await readRecordedKpis(sources), sources.product.intent);
+  return findKpiBelowFloor(mandate, await readRecordedKpis(sources), sources.product.intent);
 }
 
 /** Returns a KPI of a floor that the intent does not name. */

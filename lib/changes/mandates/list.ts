@@ -6,7 +6,7 @@ import type { Status } from "../rules/change.ts";
 import { type MandateState, mandateApproverName } from "../rules/mandate.ts";
 import { isMandateEvent, type MandateRecord } from "../rules/mandate_record.ts";
 import { normalizeName } from "../rules/names.ts";
-import { canRead, type Reader } from "../rules/reader.ts";
+import { canRead, type RestrictedReader } from "../rules/reader.ts";
 import { isOldDraft } from "./draft.ts";
 import { createMandateNotFoundError, readMandate } from "./read_mandate.ts";
 import { type MandateView, viewMandate } from "./view.ts";
@@ -37,7 +37,6 @@ export interface ApprovedChange {
   status: Status;
 }
 
-/** One mandate with the changes that it approved, newest first, and its entries. */
 export interface MandateDetailView extends MandateView {
   changes: ApprovedChange[];
   audit_entries: AuditEntry[];
@@ -57,7 +56,7 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
   });
 
 /** Returns true for a mandate that is no old draft, and that an agent with `read: own` may read. */
-const isVisible = (mandate: MandateRecord, reader: Reader | undefined, now: number): boolean =>
+const isVisible = (mandate: MandateRecord, reader: RestrictedReader | undefined, now: number): boolean =>
   !isOldDraft(mandate, now) && (!reader || normalizeName(reader.name) === mandate.bounds.agent);
 
 /** Lists mandates, oldest first. */

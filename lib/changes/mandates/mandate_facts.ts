@@ -14,7 +14,7 @@ export interface MandateFacts extends CommonFacts {
 }
 
 /** Returns the facts of a decision, apart from its approver and the note. */
-export function mandateFacts(
+export function createMandateFacts(
   decision: MandateDecision,
   { mandate_id, revision, bounds, systems }: Pick<MandateRecord, "mandate_id" | "revision" | "bounds" | "systems">,
   narrow?: Narrowing,

@@ -1,7 +1,7 @@
 /** Narrows and revokes mandates: any person who may sign a mandate may also narrow or revoke it, with any valid key. */
 import { listRecords } from "../../store/pages.ts";
 import type { Caller } from "../caller.ts";
-import { readCertainTime } from "../certain_time.ts";
+import { readConfirmedTime } from "../confirmed_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import type { ReplayedReply } from "../replies.ts";
 import { serviceActor } from "../rules/actor.ts";
@@ -13,7 +13,7 @@ import { requireKnownKpis } from "./kpi_floor.ts";
 import { findMandate, readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 import { type MandateInput, type MandateResult, createDecisionRejection, requireSigner, signDecision } from "./sign.ts";
-import { suspendBelowNow, suspendContested } from "./suspend.ts";
+import { suspendIfBelowFloor, suspendContested } from "./suspend.ts";
 import { viewMandate } from "./view.ts";
 
 /** Makes bounds of a mandate smaller. */
@@ -34,7 +34,7 @@ export const narrowMandate = (
     const { approver, note = "" } = input;
     const detail = { revision: revision + 1, approver, note, narrow: stated, ...facts };
     const { mandate: narrowed, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
-    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, narrowed)) };
+    return { entry, mandate: await viewMandate(transaction, await suspendIfBelowFloor(transaction, narrowed)) };
   });
 
 /**
@@ -79,7 +79,7 @@ async function endOverdue(deps: ChangesDeps): Promise<void> {
   for await (const { id } of listRecords(store, "mandates_by_agent", { keysOnly: true })) {
     const mandateId = id.slice(id.lastIndexOf("\n") + 1);
     const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
-    if (!(until <= clock.now()) || (await readCertainTime(deps, store, until)) < until) continue;
+    if (!(until <= clock.now()) || (await readConfirmedTime(deps, store, until)) < until) continue;
     await runTransaction<void>({ deps }, async (transaction) => {
       const mandate = await readMandate(transaction, mandateId);
       if (!mandate || mandate.state === "ended" || Date.parse(mandate.bounds.until) > transaction.now) return;

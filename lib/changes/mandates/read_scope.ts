@@ -3,14 +3,14 @@ import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
 import { isMandateEvent } from "../rules/mandate_record.ts";
 import { normalizeName } from "../rules/names.ts";
-import type { Reader } from "../rules/reader.ts";
+import type { RestrictedReader } from "../rules/reader.ts";
 import { parseMandateEvent } from "./read_mandate.ts";
 
 /** Returns the ids of entries about mandates of other agents. */
 export async function listOtherAgentsMandates(
   store: Pick<Reads, "getMany">,
   entries: readonly AuditEntry[],
-  reader: Reader,
+  reader: RestrictedReader,
 ): Promise<ReadonlySet<number>> {
   const events = entries.filter(({ event_type }) => isMandateEvent(event_type)).map(parseMandateEvent);
   const mandates = await store.getMany(

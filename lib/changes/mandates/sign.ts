@@ -10,19 +10,19 @@ import type { MandateDecision } from "../rules/mandate.ts";
 import { requireAllowedMandate } from "../rules/mandate_allowed.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { canSignMandate, listMissingSignatures } from "../rules/mandate_signers.ts";
-import type { MissingConsent } from "../rules/missing.ts";
+import type { MissingConsent } from "../rules/missing_consents.ts";
 import { normalizeName } from "../rules/names.ts";
 import type { Narrowing } from "../rules/mandate_narrow.ts";
 import type { SignatureResult } from "../rules/require_signature.ts";
-import { signatureFacts } from "../rules/require_signature.ts";
+import { requireSignature } from "../rules/require_signature.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 import { isOldDraft } from "./draft.ts";
-import { findBelowNow } from "./kpi_floor.ts";
+import { findKpiBelowFloorNow } from "./kpi_floor.ts";
 import { judgeMandate, listSigners } from "./judge_mandate.ts";
-import { mandateFacts } from "./mandate_facts.ts";
+import { createMandateFacts } from "./mandate_facts.ts";
 import { findMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
-import { suspendBelowNow } from "./suspend.ts";
+import { suspendIfBelowFloor } from "./suspend.ts";
 import { listReachedSystems } from "./systems.ts";
 import { type MandateView, viewMandate } from "./view.ts";
 
@@ -64,11 +64,11 @@ export async function signDecision(
   narrow?: Narrowing,
 ): Promise<{ signature: SignatureResult | undefined; facts: Actor & object }> {
   const { intent } = transaction.product;
-  const statementFacts = { ...mandateFacts(decision, mandate, narrow), approver, note };
+  const statementFacts = { ...createMandateFacts(decision, mandate, narrow), approver, note };
   const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
   const actor = resolveActor(approver, signature, findActor(caller, approver));
   requireGroups(approver, actor, intent);
-  const signed = signatureFacts({ type: decision, name: approver, signature }, intent.policy, actor);
+  const signed = requireSignature({ type: decision, name: approver, signature }, intent.policy, actor);
   requirePerson(caller, "approver", approver);
   return { signature, facts: { ...actor, ...signed } };
 }
@@ -103,7 +103,7 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
       ...facts,
     };
     const { mandate: signed, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
-    return { entry, mandate: await viewMandate(transaction, await suspendBelowNow(transaction, signed)) };
+    return { entry, mandate: await viewMandate(transaction, await suspendIfBelowFloor(transaction, signed)) };
   });
 
 /**
@@ -119,7 +119,7 @@ export const resumeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     const { bounds } = await judgeMandate(transaction, mandate);
     if (!bounds) throw createRejection("the intent has no policy.mandates");
     if (bounds.until <= transaction.at) throw createRejection(`it ended at ${bounds.until}`);
-    const below = await findBelowNow(transaction, mandate);
+    const below = await findKpiBelowFloorNow(transaction, mandate);
     if (below) throw createRejection(`${below.kpi} is ${below.value}, worse than its floor`);
     const suspended = isLost ? { ...mandate, resumes: [] } : mandate;
     const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);

@@ -11,7 +11,7 @@ import { isMandateApproval } from "../rules/mandate_approval.ts";
 import { parseMandateName } from "../rules/mandate.ts";
 import type { MandateRecord, Suspension } from "../rules/mandate_record.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
-import { findBelowFloor, findBelowNow } from "./kpi_floor.ts";
+import { findKpiBelowFloor, findKpiBelowFloorNow } from "./kpi_floor.ts";
 import { readMandate } from "./read_mandate.ts";
 import { recordEvent } from "./record_event.ts";
 
@@ -27,8 +27,8 @@ export function suspend(
 }
 
 /** Suspends a mandate if a KPI is worse than its floor according to the last feeds. Returns the mandate. */
-export async function suspendBelowNow(transaction: Transaction, mandate: MandateRecord): Promise<MandateRecord> {
-  const below = mandate.state === "active" ? await findBelowNow(transaction, mandate) : undefined;
+export async function suspendIfBelowFloor(transaction: Transaction, mandate: MandateRecord): Promise<MandateRecord> {
+  const below = mandate.state === "active" ? await findKpiBelowFloorNow(transaction, mandate) : undefined;
   return below ? suspend(transaction, mandate, { reason: "kpi_floor", ...below })! : mandate;
 }
 
@@ -50,14 +50,11 @@ export async function suspendApproving(
 const findStart = ({ resumes, signed_at }: MandateRecord): number => Date.parse(resumes.at(-1)?.at ?? signed_at ?? "");
 
 /** Suspends the mandates with a KPI that a feed puts below its floor. */
-export async function suspendBelowFloor(
-  transaction: Transaction,
-  fed: Readonly<Record<string, number>>,
-): Promise<void> {
+export async function suspendAfterFeed(transaction: Transaction, fed: Readonly<Record<string, number>>): Promise<void> {
   const { product } = transaction;
   for (const id of await listPossiblyActive(transaction)) {
     const mandate = await readMandate(transaction, id);
-    const below = mandate && findBelowFloor(mandate, fed, product.intent);
+    const below = mandate && findKpiBelowFloor(mandate, fed, product.intent);
     if (below) suspend(transaction, mandate, { reason: "kpi_floor", ...below });
   }
 }

@@ -2,7 +2,7 @@
 import { MANDATE_BOUNDS, type MandateBounds, type MandateState } from "../rules/mandate.ts";
 import type { MandateRecord, MandateSystem, Suspension } from "../rules/mandate_record.ts";
 import { listMissingSignatures } from "../rules/mandate_signers.ts";
-import type { MissingConsent } from "../rules/missing.ts";
+import type { MissingConsent } from "../rules/missing_consents.ts";
 import { countUsedToday } from "./approve_change.ts";
 import { countOpen } from "./count_open.ts";
 import { type MandateStatusSources, judgeMandate, listSigners } from "./judge_mandate.ts";

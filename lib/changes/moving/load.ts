@@ -9,13 +9,11 @@ import type { Store } from "../../store/store.ts";
 import type { Version } from "../../store/version.ts";
 import { describeMoveState, type Loading, type MoveState, type BulkAccess } from "../../store/bulk_access.ts";
 
-/** The dependencies of a move. */
 export interface MoveDeps {
   clock: Clock;
   sha256: Sha256;
 }
 
-/** Returns the clock and the hash of this machine. */
 export const createMoveDeps = (): MoveDeps => ({ clock: systemClock, sha256: fastestSha256() });
 
 /** Formats the current time for move states and files: RFC 3339. */
@@ -33,7 +31,6 @@ export interface MoveResult {
   log: ChainHead | undefined;
 }
 
-/** The origin of a store, for the log. */
 export interface MoveOrigin {
   how: "migrate" | "import" | "restore";
   from: string;

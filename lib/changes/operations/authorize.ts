@@ -7,7 +7,7 @@ import { requireAutomation } from "../rules/apply_when.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
 import { requirePermission } from "../rules/permissions.ts";
-import { signatureFacts } from "../rules/require_signature.ts";
+import { requireSignature } from "../rules/require_signature.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** The part of an operation's request that is signed. */
@@ -35,7 +35,7 @@ export async function authorizeOperation(
   requirePermission(operation, claimed, intent);
   const { actor } = claimed;
   if (actor === null && (proof ?? at) !== undefined) throw invalidField("actor", "is required with proof");
-  if (actor === null && over_drift && intent.policy.signing.only)
+  if (actor === null && over_drift && intent.policy.signing.signedOnly)
     throw new AppError(
       "proof_required",
       "only signed decisions count, and a rollback with over_drift is one: send actor, proof and at; POST /api/product/consent-statement says what to sign",
@@ -52,6 +52,6 @@ export async function authorizeOperation(
   };
   const signature = await verifyPresentedProof(transaction, statement, { proof, at }, dry_run);
   const authorized = resolveActor(actor, signature, claimed);
-  const facts = signatureFacts({ type: operation, name: actor, signature, over_drift }, intent.policy, authorized);
+  const facts = requireSignature({ type: operation, name: actor, signature, over_drift }, intent.policy, authorized);
   return signature ? { ...authorized, signed: { manifest_hash, facts } } : authorized;
 }

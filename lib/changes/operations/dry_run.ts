@@ -33,7 +33,7 @@ export interface DryRunResult {
 }
 
 /** Asks the adapter for the effect that an operation would have. */
-export async function runDry(
+export async function performDryRun(
   adapter: ProductAdapter | undefined,
   { operation, record, operands, changesInForce, skippedChange }: DryRun,
 ): Promise<DryRunResult> {

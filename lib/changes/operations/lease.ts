@@ -170,7 +170,7 @@ export function createLeaseError({ change_id, operation, state }: Lease, strande
   const advice =
     operation === "apply" ? `revoke ${change_id}` : `roll ${change_id} back with over_drift at its current location`;
   const message = stranded
-    ? `${problem}, and it cannot be asked: ${stranded}; set the configuration back, or ${advice}`
+    ? `${problem}, and it cannot be asked: ${stranded}; set the configuration as it was, or ${advice}`
     : `${problem}; it is asked again in each cycle`;
   return new AppError("operation_in_progress", message, { change_id });
 }

@@ -1,6 +1,6 @@
 /** Resolves one unfinished operation: asks the host, and records the operation as done or as failed. */
 import { AppError } from "../../kit/errors.ts";
-import { readCertainTime } from "../certain_time.ts";
+import { readConfirmedTime } from "../confirmed_time.ts";
 import type { ChangesDeps } from "../deps.ts";
 import { describeMove, findCarrier, findMove } from "../locations.ts";
 import { requireInsideMandate } from "../mandates/check_apply.ts";
@@ -312,7 +312,7 @@ async function findValidConsent(
   const { tx, product, now, isBehind } = transaction;
   const { policy } = product.intent;
   const isOverdue = (at: number): boolean => findOverdueStep(before.change, policy, at) !== undefined;
-  if (isOverdue(await readCertainTime(deps, tx))) return undefined;
+  if (isOverdue(await readConfirmedTime(deps, tx))) return undefined;
   if (isOverdue(now) || (isBehind && policy.approval_ttl_hours !== undefined)) return "in doubt";
   try {
     const proven = await filterProvenConsents(transaction, before);

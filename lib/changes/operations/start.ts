@@ -1,7 +1,7 @@
 /** Starts an operation: judges the request and takes the lease. */
 import { AppError } from "../../kit/errors.ts";
 import { type Caller, requirePerson } from "../caller.ts";
-import { expireIfDue } from "../expiry.ts";
+import { expireIfDue } from "../expire_changes.ts";
 import { requireUnchanged } from "../gate/require_unchanged.ts";
 import { requireRecordedTrip } from "../guardrail.ts";
 import { filterProvenConsents } from "../proven_consents.ts";
@@ -83,8 +83,8 @@ export async function startOperation(
   const { change } = record;
   const leases = await readLeases(tx, change);
   const [lease] = leases;
-  const wereAsked = lease && resolution && leases.every((current) => isAmong(resolution.leases, current));
-  const outcome = wereAsked ? resolution.outcome : undefined;
+  const isSameAttempt = lease && resolution && leases.every((current) => isAmong(resolution.leases, current));
+  const outcome = isSameAttempt ? resolution.outcome : undefined;
   const isSilent = outcome === "open" || outcome === "silent";
   const isRepeated = outcome !== undefined && !isSilent && (outcome !== "stranded" || input.over_drift === true);
   // A dry run resolves nothing and expires nothing.
@@ -157,7 +157,7 @@ function rejectMovedLocations({ product }: Transaction, change: Change, operands
   const moved = findMoves(product.adapter, operands);
   if (!moved) return;
   const { change_id } = change;
-  const message = `${describeMove(moved)}; set the configuration back, or roll back with over_drift and a note at the current location`;
+  const message = `${describeMove(moved)}; set the configuration as it was, or roll back with over_drift and a note at the current location`;
   throw new AppError("target_drifted", message, { change_id, current_status: change.status, places: moved });
 }
 

@@ -14,10 +14,10 @@ import { parseDetail } from "../rules/event.ts";
 import { listFreezeHolds, requireNoHold } from "../rules/hold.ts";
 import { isPlan } from "../rules/list_entries.ts";
 import { IntentInvalid, type Intent, loadIntent } from "../rules/intent.ts";
-import { listMissingConsents } from "../rules/missing.ts";
+import { listMissingConsents } from "../rules/missing_consents.ts";
 import { toChangeId } from "../rules/operands.ts";
 import { type ChangeRecord, listAppliedOperands } from "../rules/record.ts";
-import { signatureFacts } from "../rules/require_signature.ts";
+import { requireSignature } from "../rules/require_signature.ts";
 import { listAllowedActions } from "../rules/transitions.ts";
 import type { Transaction } from "../transaction.ts";
 import type { LocationCheck } from "../verify_location.ts";
@@ -183,7 +183,7 @@ async function identifyActor(
   const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
   const actor = resolveActor(claimed.actor, signature, claimed);
   const { intent, manifest_hash } = transaction.product;
-  const facts = signatureFacts({ type: "restore", name: claimed.actor, signature }, intent.policy, actor);
+  const facts = requireSignature({ type: "restore", name: claimed.actor, signature }, intent.policy, actor);
   return signature ? { ...actor, signed: { manifest_hash, facts } } : actor;
 }
 

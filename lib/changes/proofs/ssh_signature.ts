@@ -2,7 +2,7 @@
 import { decodeBase64, toBase64 } from "../../kit/base64.ts";
 import { type SshMaterial, parseSshMaterial } from "../rules/key_material.ts";
 import type { SshKey } from "../rules/keys.ts";
-import { wireReader, wireString } from "../rules/ssh_wire.ts";
+import { createWireReader, encodeWireString } from "../rules/ssh_wire.ts";
 import { toRawSignature } from "./ecdsa.ts";
 import { ALGORITHMS, type Bytes, digest, verifySignature } from "./web_crypto.ts";
 
@@ -21,7 +21,7 @@ function parseSshSig(armoured: string) {
   const bytes = decodeBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
   if (!bytes) return undefined;
   try {
-    const reader = wireReader(bytes);
+    const reader = createWireReader(bytes);
     if (new TextDecoder().decode(reader.take(6)) !== "SSHSIG" || reader.u32() !== 1) return undefined;
     const publicKey = reader.string();
     const namespace = reader.text();
@@ -50,8 +50,8 @@ export async function findSshProblem(armoured: string, key: SshKey, statement: B
   if (namespace !== NAMESPACE) return `its namespace is not ${NAMESPACE}`;
   const hashName = Object.hasOwn(HASHES, hash) ? HASHES[hash] : undefined;
   if (hashName === undefined) return "its hash is neither sha256 nor sha512";
-  const hashed = wireString(await digest(hashName, statement));
-  const wireText = (text: string): Bytes => wireString(new TextEncoder().encode(text));
+  const hashed = encodeWireString(await digest(hashName, statement));
+  const wireText = (text: string): Bytes => encodeWireString(new TextEncoder().encode(text));
   const signed = concat(new TextEncoder().encode("SSHSIG"), wireText(namespace), wireText(""), wireText(hash), hashed);
   try {
     return await findKeyProblem(material, signature, signed);
@@ -64,7 +64,7 @@ export async function findSshProblem(armoured: string, key: SshKey, statement: B
 /** Checks a signature by a key. A security key signs the hashes of application and message, flags, and a counter. */
 async function findKeyProblem(material: SshMaterial, signature: Bytes, signed: Bytes): Promise<string | undefined> {
   const { type, raw: publicKey, application } = material;
-  const reader = wireReader(signature);
+  const reader = createWireReader(signature);
   if (reader.text() !== type) return "its signature is of another type than its key";
   const inner = reader.string();
   const flags = application && reader.take(5);
@@ -79,7 +79,7 @@ async function findKeyProblem(material: SshMaterial, signature: Bytes, signed: B
 
 async function isValid(isEcdsa: boolean, publicKey: Bytes, signature: Bytes, message: Bytes): Promise<boolean> {
   if (!isEcdsa) return verifySignature("raw", publicKey, ALGORITHMS.EdDSA, signature, message);
-  const numbers = wireReader(signature);
+  const numbers = createWireReader(signature);
   const raw = toRawSignature(numbers.string(), numbers.string());
   numbers.end();
   return raw !== undefined && verifySignature("raw", publicKey, ALGORITHMS.ES256, raw, message);

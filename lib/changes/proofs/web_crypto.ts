@@ -7,10 +7,8 @@ export const ALGORITHMS = {
   RS256: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
 } as const;
 
-/** Bytes that Web Crypto takes. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Returns a digest as bytes. */
 export const digest = async (name: string, bytes: Bytes): Promise<Bytes> =>
   new Uint8Array(await crypto.subtle.digest(name, bytes));
 

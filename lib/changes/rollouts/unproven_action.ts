@@ -5,7 +5,7 @@ import { isValidConsent } from "../proofs/verify_consent.ts";
 import { type ChangeEvent, parseEvent } from "../rules/event.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { requiresSignature, type Signing } from "../rules/signing.ts";
-import { changeFacts } from "../rules/statement.ts";
+import { createChangeFacts } from "../rules/statement.ts";
 import type { Transaction } from "../transaction.ts";
 
 /** Actions that let a rollout continue. A hold needs no proof: it is always safe. */
@@ -28,7 +28,7 @@ export async function findUnprovenAction(
   let unproven: ChangeEvent | undefined;
   for (const event of entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : [])))
     if (isByPerson(event)) {
-      const facts = { origin, ...changeFacts("stage", change) };
+      const facts = { origin, ...createChangeFacts("stage", change) };
       unproven = (await isProven(event, facts, signing)) ? undefined : event;
     }
   if (!unproven) return undefined;
@@ -45,7 +45,7 @@ const isByPerson = ({ event_type, detail: { actor } }: ChangeEvent): boolean =>
 
 async function isProven(
   { event_type, detail }: ChangeEvent,
-  facts: { origin: string } & ReturnType<typeof changeFacts>,
+  facts: { origin: string } & ReturnType<typeof createChangeFacts>,
   signing: Signing,
 ): Promise<boolean> {
   const { step, note, manifest_hash = "" } = detail;

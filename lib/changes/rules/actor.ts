@@ -33,7 +33,6 @@ export interface Actor {
 /** Returns the service itself as actor, with or without one of its names. */
 export const serviceActor = (actor: string | null = null): Actor => ({ actor, authenticated: null });
 
-/** A person who signs the action. */
 export const signerActor = (actor: string): Actor => ({ actor, authenticated: "signature" });
 
 /** Methods that verify a person's name; a name that a request only claims is not verified. */
@@ -48,7 +47,6 @@ export const isNamedByProxy = ({ authenticated }: Pick<Actor, "authenticated">):
   authenticated === "proxy" || authenticated === "jwt";
 
 export const PROPOSER_KINDS = ["person", "agent", "model", "peer", "unknown"] as const;
-/** Kind of a proposer. */
 export type ProposerKind = (typeof PROPOSER_KINDS)[number];
 
 /**

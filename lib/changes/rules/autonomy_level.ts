@@ -29,7 +29,7 @@ export interface DecisionMaker {
   /** How the name is known. */
   authenticated?: Actor["authenticated"] | undefined;
   /** True if the intent names principals: a name that is only claimed then proves nothing. */
-  principals: boolean;
+  namesPrincipals: boolean;
 }
 
 /**
@@ -39,7 +39,7 @@ export interface DecisionMaker {
  */
 export function classifyAutonomy(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,
-  { approver, authenticated, principals }: DecisionMaker,
+  { approver, authenticated, namesPrincipals: principals }: DecisionMaker,
   draft: ModelDraft | undefined,
 ): AutonomyLevel | "unattributed" | null {
   if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;

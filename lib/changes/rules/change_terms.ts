@@ -12,7 +12,6 @@ export type Risk = (typeof RISKS)[number];
 export type Status = (typeof STATUSES)[number];
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/** Fields that get a default value if the proposer does not state them. */
 export const DEFAULTED_FIELDS = ["risk", "reversible", "affected_users"] as const;
 
 /** The six KPIs of the specification; a feed may always name them. */

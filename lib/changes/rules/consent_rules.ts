@@ -1,7 +1,7 @@
 /** Consent rules of an intent beyond the tier's quorum. */
 import { list, strictObject } from "./fields.ts";
 import { approverOrGroup, integer, finiteNumber, targetPattern, tenantList } from "./intent_parts.ts";
-import { hasNoEnd, windows } from "./windows.ts";
+import { overlapsNextYear, windows } from "./windows.ts";
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 
@@ -117,7 +117,8 @@ function findEmptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>)
   const invalidPeriods = deny.flatMap((period, index) => {
     const path = ["windows", "deny", index, "to"];
     if (Date.parse(period.from) >= Date.parse(period.to)) return [{ path, message: "must be after from" }];
-    if (hasNoEnd(period)) return [{ path, message: "must be within a year of from, since the period is yearly" }];
+    if (overlapsNextYear(period))
+      return [{ path, message: "must be within a year of from, since the period is yearly" }];
     return [];
   });
   const invalidHours = allow.flatMap(({ from, to }, index) =>

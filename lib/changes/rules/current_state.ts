@@ -23,7 +23,7 @@ export const isReviewDue = ({ review, status }: Pick<Change, "review" | "status"
 export const EXPIRES_SOON_SHARE = 1 / 4;
 
 /** Returns true for an open change: one that waits for consents or for its apply. */
-export const isLive = (status: Status | undefined): status is "pending_consent" | "approved" =>
+export const isOpenChange = (status: Status | undefined): status is "pending_consent" | "approved" =>
   status === "pending_consent" || status === "approved";
 
 /** Returns when an open change expires, in milliseconds since the epoch; undefined if the intent sets no limit. */
@@ -31,7 +31,7 @@ export function findDeadline(
   { status, created_at, decided_at }: Pick<Change, "status" | "created_at" | "decided_at">,
   { consent_ttl_hours, approval_ttl_hours }: Pick<Policy, "consent_ttl_hours" | "approval_ttl_hours">,
 ): number | undefined {
-  if (!isLive(status)) return undefined;
+  if (!isOpenChange(status)) return undefined;
   const hours = status === "approved" ? approval_ttl_hours : consent_ttl_hours;
   const since = status === "approved" && decided_at ? decided_at : created_at;
   return hours === undefined ? undefined : Date.parse(since) + hours * HOUR_MS;

@@ -3,7 +3,7 @@ import type { AppError, ErrorCode } from "../../kit/errors.ts";
 import type { Freeze } from "./freeze.ts";
 import { describeFreeze } from "./hold.ts";
 import type { Lifecycle } from "./record.ts";
-import type { MissingConsent } from "./missing.ts";
+import type { MissingConsent } from "./missing_consents.ts";
 
 export const GATE_STATES = ["allowed", "waiting", "refused"] as const;
 

@@ -95,14 +95,14 @@ function describeDeciders(intent: Intent): string {
   return [
     `only ${quoteNames(electors)} may approve or deny`,
     ...(owners.length > 0 ? ["owners may also approve or deny changes of their own targets"] : []),
-    ...(others.length > 0 && signing.only ? [`${quoteNames(others)} without a key cannot`] : []),
+    ...(others.length > 0 && signing.signedOnly ? [`${quoteNames(others)} without a key cannot`] : []),
   ].join("; ");
 }
 
 function describeSignatures({ policy: { signing } }: Intent): string {
   const names = quoteNames(Object.keys(signing.keys));
   if (names === "") return "no consent needs a signature";
-  return `${names} must sign what they decide${signing.only ? ", and only signed consents count" : "; others are taken at their word"}`;
+  return `${names} must sign what they decide${signing.signedOnly ? ", and only signed consents count" : "; others are taken at their word"}`;
 }
 
 /** Describes the owners' rules. A consent of a person in both lists counts for owners and quorum. */
@@ -158,7 +158,6 @@ function describeBreakGlass({ break_glass }: Intent["policy"]): string[] {
   ];
 }
 
-/** Describes a guardrail: what it watches, for how long, and what happens. */
 export function describeGuardrail({ kpi, max_regression, action, targets, hours }: Guardrail): string {
   const watchedChange = targets ? `of ${targets.join(", ")}, whatever KPI it names,` : `that names ${kpi}`;
   const watched = `the newest applied change ${watchedChange} is watched for ${hours} ${hours === 1 ? "hour" : "hours"} if it is reversible`;

@@ -8,7 +8,6 @@ import type { Intent } from "./intent.ts";
 import type { ChangeInForce } from "./stale_target.ts";
 import { listAllowedActions } from "./transitions.ts";
 
-/** Placeholder for erased text. */
 const ERASED = "erased";
 
 /** Fields that an erasure removes. The others are in the log, or needed to measure the outcome. */

@@ -3,7 +3,7 @@
  * cannot differ. Pure.
  */
 import { HOUR_MS } from "../../kit/days.ts";
-import { isLive, isReviewDue } from "./current_state.ts";
+import { isOpenChange, isReviewDue } from "./current_state.ts";
 import { ERASED_FIELDS } from "./erasure.ts";
 import { isMandateApproval } from "./mandate_approval.ts";
 import { isDecided, listLateItems } from "./late_items.ts";
@@ -87,7 +87,7 @@ function evolveStop(
   { id, timestamp: at, detail: { reason } }: ChangeEvent,
 ): ChangeState | undefined {
   const { change } = state;
-  if (!reason || change.automation_stopped || !isLive(change.status)) return undefined;
+  if (!reason || change.automation_stopped || !isOpenChange(change.status)) return undefined;
   const automation_stopped = { at, reason };
   return {
     ...state,

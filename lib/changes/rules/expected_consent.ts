@@ -1,7 +1,7 @@
 /** Changes that wait for the consent of a given person. */
 import type { Change } from "./change.ts";
-import { isLive } from "./current_state.ts";
-import { listMissingConsents } from "./missing.ts";
+import { isOpenChange } from "./current_state.ts";
+import { listMissingConsents } from "./missing_consents.ts";
 import { normalizeName } from "./names.ts";
 import { isForbiddenSelfApproval, type Electorate, isDecider, listValidApprovals } from "./policy.ts";
 import { canSign } from "./signing.ts";
@@ -12,7 +12,7 @@ export function isConsentExpected(change: Change, name: string, intent: Electora
   const normalizedName = normalizeName(name);
   const canConsent =
     isDecider(change, name, intent) && !isForbiddenSelfApproval(change, name, policy) && canSign(name, policy.signing);
-  if (!canConsent || !isLive(change.status)) return false;
+  if (!canConsent || !isOpenChange(change.status)) return false;
   const missing = listMissingConsents(change, intent);
   // After the rules became looser, a change may lack no consent and wait only for its next event.
   if (missing.length === 0) return change.status === "pending_consent";

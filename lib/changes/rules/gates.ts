@@ -2,14 +2,14 @@
 import * as z from "zod";
 import { once } from "../../kit/once.ts";
 import { isEmergencyApproved, listReviewers } from "./break_glass.ts";
-import { isLive, isReviewDue } from "./current_state.ts";
+import { isOpenChange, isReviewDue } from "./current_state.ts";
 import type { Change } from "./change.ts";
 import type { OperationState } from "./command.ts";
-import { describeClosers } from "./closing.ts";
+import { describeRevokeRights } from "./revoke_rights.ts";
 import type { Intent } from "./intent.ts";
 import { findCoveredTarget } from "./list_entries.ts";
 import { findApprovingMandate, isApprovedByMandate } from "./mandate_approval.ts";
-import { listMissingConsents, QUORUM, countQuorum } from "./missing.ts";
+import { listMissingConsents, QUORUM, countQuorum } from "./missing_consents.ts";
 import type { Hold } from "./hold.ts";
 import type { GuardrailEvidence } from "./guardrail.ts";
 import { listPermittedNames } from "./permissions.ts";
@@ -70,7 +70,7 @@ export interface GateInput {
 /** Lists the gates of a change under today's intent. */
 export function listGates(change: Change, input: GateInput): Gate[] {
   const { intent, guardrail } = input;
-  const gates = isLive(change.status)
+  const gates = isOpenChange(change.status)
     ? [...listConsentGates(change, intent), ...listValueGates(change, input), ...listApplyGates(change, input)]
     : [];
   if (isReviewDue(change)) {
@@ -97,7 +97,7 @@ function listConsentGates(change: Change, intent: Intent): Gate[] {
   const missing = listMissingConsents(change, intent);
   const describeUnreachable = (rule: string): string =>
     missing.some((consent) => consent.rule === rule && consent.unreachable)
-      ? `; too few are left who may, and ${describeClosers(change, intent)}`
+      ? `; too few are left who may, and ${describeRevokeRights(change, intent)}`
       : "";
   const ownerGates = missing
     .filter(({ rule }) => rule !== QUORUM)
@@ -122,7 +122,7 @@ function createQuorumGate(change: Change, intent: Intent, unreachable: string): 
 function listValueGates(change: Change, { intent, overdue, not_allowed, conflicts }: GateInput): Gate[] {
   const gates = overdue === undefined ? [] : [block("deadline", overdue)];
   const forbidden = findCoveredTarget(change, { targets: intent.policy.forbidden_targets });
-  const closers = describeClosers(change, intent);
+  const closers = describeRevokeRights(change, intent);
   if (forbidden === undefined) gates.push(pass("forbidden_target", "the intent does not forbid this target"));
   else gates.push(block("forbidden_target", `${forbidden} is under the intent's forbidden_targets; ${closers}`));
   if (not_allowed !== undefined) gates.push(block("value_not_allowed", `${not_allowed}; ${closers}`));
@@ -140,7 +140,7 @@ function listApplyGates(change: Change, { intent, holds, changesInForce }: GateI
     gates.push(
       intent.policy.on_stale === "report"
         ? warn("target_moved", moved)
-        : block("target_moved", `${moved}; ${describeClosers(change, intent)}, and it is proposed again`),
+        : block("target_moved", `${moved}; ${describeRevokeRights(change, intent)}, and it is proposed again`),
     );
   if (change.automation_stopped)
     gates.push(warn("automation_stopped", `it no longer applies by itself: ${change.automation_stopped.reason}`));
@@ -149,7 +149,7 @@ function listApplyGates(change: Change, { intent, holds, changesInForce }: GateI
 }
 
 function listPermissionGates({ status }: Change, intent: Intent): Gate[] {
-  if (!isLive(status) && status !== "applied") return [];
+  if (!isOpenChange(status) && status !== "applied") return [];
   const operation = status === "applied" ? "rollback" : "apply";
   const permitted = listPermittedNames(operation, intent);
   if (!permitted) return [];

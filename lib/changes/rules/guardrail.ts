@@ -2,7 +2,6 @@
 import type { Guardrail, Intent } from "./intent.ts";
 import { kpiDirection, roundDelta } from "./kpi.ts";
 
-/** Values that tripped a guardrail. */
 export interface GuardrailEvidence {
   kpi: string;
   action: Guardrail["action"];
@@ -16,7 +15,6 @@ export interface GuardrailEvidence {
   entry: number;
 }
 
-/** Returns the evidence if a guardrail is tripped, otherwise undefined. */
 export function checkGuardrail(
   { kpi, action, max_regression }: Guardrail,
   baseline: number,

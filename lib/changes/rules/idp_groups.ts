@@ -25,7 +25,7 @@ export const hasGroups = (name: string, recorded: readonly string[] | undefined,
   listRequiredGroups(name, intent).every((group) => recorded?.includes(group) === true);
 
 /** Returns the groups for an entry: those that the intent requires, if the token names them all. */
-export function groupFacts(
+export function createGroupFacts(
   name: string,
   groups: readonly string[] | undefined,
   intent: IntentPrincipals,

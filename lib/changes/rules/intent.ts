@@ -212,11 +212,8 @@ function reportUnreachableRules(
 
 /** A validated intent with its defaults; `policy.signing` says who must sign. */
 export type Intent = z.output<ReturnType<typeof intentSchema>> & { policy: { signing: Signing } };
-/** The intent's rules with their defaults filled in. */
 export type Policy = Intent["policy"];
-/** Baseline, target and weight of one KPI. */
 export type KpiGoal = Intent["kpis"][string];
-/** Action on a KPI that worsens after a change. */
 export type Guardrail = Policy["guardrails"][number];
 
 /** The text is not a valid intent; the message names each field and its rule. */

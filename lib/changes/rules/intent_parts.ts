@@ -17,7 +17,6 @@ export const dateOrTime = () =>
     [z.iso.date(), z.iso.datetime({ offset: true })],
     "must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00+01:00",
   );
-/** A pattern of targets; a pattern that matches no target is rejected. */
 export const targetPattern = () =>
   z
     .string("must be text")

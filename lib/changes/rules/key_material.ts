@@ -1,7 +1,7 @@
 /** Public keys of an intent: their text form, and the key that verifies a signature. */
 import { decodeBase64, toBase64, decodeBase64Url } from "../../kit/base64.ts";
 import type { Sha256 } from "../../kit/platform.ts";
-import { wireReader } from "./ssh_wire.ts";
+import { createWireReader } from "./ssh_wire.ts";
 
 /** How a passkey signs. */
 export type Algorithm = "ES256" | "EdDSA" | "RS256";
@@ -92,7 +92,7 @@ export function parseSshMaterial(publicKey: string): SshMaterial | undefined {
   const blob = decodeBase64(encoded);
   if (!blob || !SSH_KEY_TYPES.includes(type)) return undefined;
   try {
-    const reader = wireReader(blob);
+    const reader = createWireReader(blob);
     if (reader.text() !== type) return undefined;
     const isEcdsa = type.includes("ecdsa");
     if (isEcdsa && reader.text() !== "nistp256") return undefined;

@@ -30,7 +30,7 @@ const DEFAULT_STEP = 0.2;
 const STALE_MS = 7 * DAY_MS;
 
 /** Returns the state after a feed of finite numbers. */
-export function feed(state: KpiState, fed: Record<string, number>, at: string, entry: number): KpiState {
+export function addFeedValues(state: KpiState, fed: Record<string, number>, at: string, entry: number): KpiState {
   const values = { ...state.values };
   for (const [kpi, value] of Object.entries(fed))
     values[kpi] = { ...(values[kpi] ?? { first: value, first_at: at }), value, at, entry };

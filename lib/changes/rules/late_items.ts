@@ -7,7 +7,6 @@ export function isItemStated({ rationale, approval_note, approvals }: Change, it
   return texts.some((text) => text?.trim());
 }
 
-/** Returns true if an item can be added to a change later. */
 export const isItemMissing = (change: Change, item: LateItem): boolean =>
   isDecided(change) && !listLateItems(change).includes(item) && !isItemStated(change, item);
 
@@ -15,6 +14,5 @@ export const isItemMissing = (change: Change, item: LateItem): boolean =>
 export const isDecided = ({ status }: Pick<Change, "status">): boolean =>
   status === "applied" || status === "rolled_back" || status === "denied";
 
-/** The items that were added late to a change. */
 export const listLateItems = ({ late_notes = [] }: Pick<Change, "late_notes">): LateItem[] =>
   late_notes.map(({ item }) => item);

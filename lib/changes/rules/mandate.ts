@@ -11,7 +11,6 @@ import { line } from "../../kit/fields.ts";
 /** Prefix of the name under which a mandate approves. */
 const MANDATE_PREFIX = "mandate:";
 
-/** The name under which a mandate approves. */
 export const mandateApproverName = (mandateId: string): string => MANDATE_PREFIX + mandateId;
 
 /** Returns the mandate that a name stands for; undefined for any other name. */
@@ -21,7 +20,6 @@ export const parseMandateName = (name: string | null | undefined): string | unde
 export const MANDATE_STATES = ["draft", "active", "suspended", "ended"] as const;
 export type MandateState = (typeof MANDATE_STATES)[number];
 
-/** Signed decisions on a mandate. */
 export const MANDATE_DECISIONS = ["mandate", "mandate_narrow", "mandate_resume", "mandate_revoke"] as const;
 export type MandateDecision = (typeof MANDATE_DECISIONS)[number];
 
@@ -94,8 +92,6 @@ export const boundSchemas = () => ({
   until: timeSchema().describe("Its end."),
 });
 
-/** The beginning that a draft may state. */
 export const fromSchema = () => timeSchema().optional().describe("Begin; absent: the last signature.");
 
-/** The bounds that a narrowing states. */
 export const narrowSchema = () => z.unknown().pipe(z.strictObject(boundSchemas()).partial());

@@ -15,7 +15,6 @@ export interface MandateApproval {
   left: { today: number; open: number };
 }
 
-/** Returns true for the consent of a mandate. */
 export const isMandateApproval = ({ approver }: Pick<Approval, "approver">): boolean =>
   parseMandateName(approver) !== undefined;
 

@@ -12,7 +12,6 @@ export interface MandateSignature {
   entry: number;
 }
 
-/** The reason of a suspension. */
 export interface Suspension {
   reason: "rollback" | "contested" | "kpi_floor" | "target_drifted" | "loss_accepted";
   at: string;
@@ -78,7 +77,6 @@ export interface MandateEvent {
   detail: MandateDetail;
 }
 
-/** Events about a mandate. */
 export const MANDATE_EVENTS = [
   "mandate_signed",
   "mandate_narrowed",
@@ -87,7 +85,6 @@ export const MANDATE_EVENTS = [
   "mandate_ended",
 ] as const;
 
-/** Returns true for an event about a mandate. */
 export const isMandateEvent = (type: string): boolean => (MANDATE_EVENTS as readonly string[]).includes(type);
 
 /** Creates a mandate without signatures. */

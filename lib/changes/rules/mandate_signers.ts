@@ -2,7 +2,7 @@
 import type { Electorate } from "./policy.ts";
 import { listElectors, canDecide } from "./policy.ts";
 import type { MandateBounds } from "./mandate.ts";
-import { type MissingConsent, QUORUM } from "./missing.ts";
+import { type MissingConsent, QUORUM } from "./missing_consents.ts";
 import { normalizeName } from "./names.ts";
 import { hasOverlap } from "./pattern_overlap.ts";
 import type { Policy } from "./intent.ts";

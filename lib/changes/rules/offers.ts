@@ -6,13 +6,13 @@ import { type Actor, signerActor } from "./actor.ts";
 import type { Change } from "./change.ts";
 import type { Command, Context } from "./command.ts";
 import type { Gate } from "./gates.ts";
-import { isLive, isReviewDue } from "./current_state.ts";
+import { isOpenChange, isReviewDue } from "./current_state.ts";
 import { hasNoValue } from "./list_entries.ts";
 import { explainOverdue } from "./overdue.ts";
 import { requirePermission } from "./permissions.ts";
 import type { Proof } from "./proof.ts";
 import type { ChangeRecord } from "./record.ts";
-import { type SignatureResult, signatureFacts } from "./require_signature.ts";
+import { type SignatureResult, requireSignature } from "./require_signature.ts";
 import { isRollingOut } from "./rollout_state.ts";
 import { listKeys } from "./signing.ts";
 import type { StageAction } from "./stage_action.ts";
@@ -57,7 +57,6 @@ export const offersSchema = once(() =>
     .describe("Acts of the reader, by the rules of the intent."),
 );
 
-/** Actions of a reader on one change. */
 export type Offers = z.infer<ReturnType<typeof offersSchema>>;
 
 /** A change, and the facts that decide on its actions. */
@@ -175,7 +174,7 @@ const judgeStage =
       if (!reader) return;
       const { name, claimed, actor, signature } = reader;
       requireStagePerson(action, change, { claimed, name, intent });
-      signatureFacts({ type: action === "hold" ? "stage_hold" : "stage", name, signature }, intent.policy, actor);
+      requireSignature({ type: action === "hold" ? "stage_hold" : "stage", name, signature }, intent.policy, actor);
     });
   };
 
@@ -187,7 +186,7 @@ const judgeActor = (
 ): string[] =>
   listRejections(() => {
     requirePermission(type, claimed, intent);
-    signatureFacts({ type, name, signature }, intent.policy, actor);
+    requireSignature({ type, name, signature }, intent.policy, actor);
   })!;
 
 const listBlocks = (gates: readonly Gate[], only?: Gate["gate"]): string[] =>
@@ -196,7 +195,7 @@ const listBlocks = (gates: readonly Gate[], only?: Gate["gate"]): string[] =>
     .map(({ message }) => message);
 
 const judgeApply: JudgeAction = ({ record, proven, gates }, context, reader) => {
-  if (!isLive(record.change.status)) return undefined;
+  if (!isOpenChange(record.change.status)) return undefined;
   const blocks = listBlocks(gates);
   const rejections = listRejections(() => requireOperable(proven, "apply", context.intent));
   if (blocks.length === 0 && rejections === undefined) return undefined;

@@ -29,5 +29,4 @@ export function parseOperandId(id: string): { change_id: string; entry?: number 
 export const formatOperandId = ({ change_id, entry }: { change_id: string; entry?: number }): string =>
   entry === undefined ? change_id : change_id + SEPARATOR + entry;
 
-/** Returns the id of the change that an operand belongs to. */
 export const toChangeId = (operandId: string): string => parseOperandId(operandId).change_id;

@@ -15,7 +15,6 @@ import { judgeRolloutOutcome, measuredSchema, type RolloutMeasure, UNMEASURED } 
 
 export * from "./outcome_terms.ts";
 
-/** Reasons for which an outcome ends. */
 const ENDINGS = ["horizon", "rollback", "guardrail", "change"] as const;
 export type Ending = (typeof ENDINGS)[number];
 
@@ -156,7 +155,7 @@ export interface ApplyFacts {
   /** The KPI's value at the end of the UTC day 30 days before. */
   earlier: KpiValue | undefined;
   intent: Pick<Intent, "kpis">;
-  windows: OutcomeCounts;
+  counts: OutcomeCounts;
   /** The newest changes on the KPI that are open. */
   open: string[];
 }
@@ -164,7 +163,7 @@ export interface ApplyFacts {
 /** Returns the outcome record of a change at its apply. */
 export function openOutcome(
   { change_id, kpi, expected_delta_k, stages }: Pick<Change, "change_id" | "kpi" | "expected_delta_k" | "stages">,
-  { at, entry, tenant, kpis, earlier, intent, windows, open }: ApplyFacts,
+  { at, entry, tenant, kpis, earlier, intent, counts, open }: ApplyFacts,
 ): OutcomeRecord {
   const latest = kpis.values[kpi ?? ""];
   const trend = latest && computeTrend(latest, earlier, at);
@@ -184,7 +183,7 @@ export function openOutcome(
     trend_days: trend?.days ?? null,
     judged_from: findHorizon(at, goalDeadline(kpi === null ? undefined : intent.kpis[kpi])),
     open_then: open,
-    over_then: windows.over,
+    over_then: counts.over,
     ...(stages && { measured: UNMEASURED }),
     final: null,
   };
@@ -213,16 +212,14 @@ const roundToTenth = (value: number): number => Math.round(value * 10) / 10;
 /** Returns the start of the trend before an apply. The trend begins with the last value fed up to this day. */
 export const findTrendStart = (applied_at: string): string => new Date(Date.parse(applied_at) - TREND_MS).toISOString();
 
-/** Input of an outcome, apart from its record. */
 export interface OutcomeInput {
   kpis: KpiState;
   intent: Pick<Intent, "kpis">;
-  windows: Readonly<Record<string, OutcomeCounts>>;
+  counts: Readonly<Record<string, OutcomeCounts>>;
   /** The newest changes on its KPI that were applied after it, the newest first. */
   later?: readonly string[];
 }
 
-/** Returns the outcome of a change at a moment (RFC 3339). */
 export function makeOutcome(record: OutcomeRecord, input: OutcomeInput, at: string): Outcome {
   if (record.final) return { ...record.final, later: measureLater(record, input) };
   const { judged_from } = record;
@@ -246,7 +243,7 @@ export function measureOutcome(
 ): Outcome {
   const { applied_entry, earlier, open_then, over_then, measured: rollout, others: _, final: __, ...stored } = record;
   const { kpi, baseline } = record;
-  const { kpis, intent, windows, later = [] } = input;
+  const { kpis, intent, counts, later = [] } = input;
   const current = kpi === null ? null : findValueAfter(kpis, kpi, applied_entry);
   const good = kpi === null ? null : goodDirection(kpi, intent);
   const realised_delta = rollout ? null : computeGain(baseline, current, good);
@@ -257,7 +254,7 @@ export function measureOutcome(
     current,
     realised_delta,
     shared_with: [...later, ...open_then].slice(0, MAX_NAMED_CHANGES),
-    shared_count: kpi === null ? 0 : (windows[kpi]?.opened ?? 1) - 1 - over_then,
+    shared_count: kpi === null ? 0 : (counts[kpi]?.opened ?? 1) - 1 - over_then,
     ...(rollout && { measured: rollout.kpis }),
   };
   return {

@@ -42,7 +42,6 @@ function explainNotPermitted(actor: string | null, isNamed: boolean): string {
   return isNamed ? `nothing but the request says that this is ${actor}` : `${actor} is not one of them`;
 }
 
-/** Returns true for a name that is only claimed and has no key. */
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
   Object.keys(principals).length > 0 &&
   !isVerifiedActor(claimed) &&

@@ -36,7 +36,6 @@ function explainMajor({ reversible, risk }: TierInput): string | undefined {
   return risk === "high" ? "It is not minor: a high risk is major." : undefined;
 }
 
-/** Explains in one sentence why a proposal is not minor; undefined if it is. */
 export function explainNotMinor(input: TierInput, policy: Policy, minorToday: number): string | undefined {
   const { kind, affected_users, risk, reversible } = input;
   const major = explainMajor(input);
@@ -131,7 +130,7 @@ export const canDecide = (approver: string, { policy, principals }: Electorate):
 /** Lists the people who may decide on any change and can sign if necessary; undefined: anybody. */
 export function listElectors({ policy, principals }: Electorate): string[] | undefined {
   const { approvers, signing } = policy;
-  const names = approvers ?? (signing.only ? Object.keys(signing.keys) : undefined);
+  const names = approvers ?? (signing.signedOnly ? Object.keys(signing.keys) : undefined);
   return names && [...new Set(names)].filter((name) => canSign(name, signing) && !isAgent(name, { principals }));
 }
 

@@ -99,7 +99,7 @@ export const principalsSchema = once(() =>
         const name = normalizeName(stated);
         const other = statedNames.get(name);
         statedNames.set(name, stated);
-        if (other !== undefined) report(stated, `is the normalizedName name as ${other}`);
+        if (other !== undefined) report(stated, `is the same name as ${other}`);
         if (name === "" || name.length > 200 || INVISIBLE.test(stated) || !stated.isWellFormed())
           report(stated, "must be a name of 1 to 200 visible characters");
         if (isReservedName(name) || name.startsWith("peer:"))
@@ -147,7 +147,7 @@ export const listAgents = ({
   );
 
 /** Returns the principals for an entry of the log: kinds and ids of keys. */
-export const principalFacts = ({
+export const createPrincipalFacts = ({
   principals,
   policy,
 }: IntentPrincipals & { policy: { signing: { keys: Readonly<Record<string, readonly { id: string }[]>> } } }): Record<
@@ -175,7 +175,7 @@ export function reportImpostors(
       if (other !== undefined)
         report(
           ["principals", name],
-          `has the normalizedName ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: who comes with it could be either`,
+          `has the same ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: who comes with it could be either`,
         );
       nameByIdentity.set(identity, name);
     }

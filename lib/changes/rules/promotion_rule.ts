@@ -6,7 +6,6 @@ import { VERDICTS } from "./outcome_terms.ts";
 
 const SYSTEM_PREFIX = "system:";
 
-/** A tenant, or a target system. */
 const tenantOrSystem = () =>
   nonEmptyText()
     .normalize("NFC")
@@ -34,7 +33,6 @@ export const promotionRules = () =>
     .default([])
     .describe("Values that must be applied elsewhere first.");
 
-/** One rule of promotion. */
 export type PromotionRule = z.output<ReturnType<typeof promotionRules>>[number];
 
 /** Finds the first target system in the rules that does not exist: such a rule would have no effect, or never be met. */
@@ -52,7 +50,6 @@ export const selectPromotionRules = (
 ): PromotionRule[] =>
   rules.filter(({ to }) => to.includes(`tenant:${tenant_id}`) || to.includes(`${SYSTEM_PREFIX}${system}`));
 
-/** Describes a rule: what must be applied where, and for how long. */
 export const describePromotion = ({ from, soak_hours, verdict_not }: PromotionRule): string =>
   [
     `the same value must be applied in ${from.join(" or ")}`,

@@ -7,7 +7,7 @@ import type { Command, Context, NewEvent, ProposeInput } from "./command.ts";
 import { isPlan, listEntries, hasNoValue } from "./list_entries.ts";
 import { requireAllowedTarget, countRequiredApprovers, judgeTier, explainNotMinor } from "./policy.ts";
 import type { Policy } from "./intent.ts";
-import { signatureFacts } from "./require_signature.ts";
+import { requireSignature } from "./require_signature.ts";
 import { listKeys } from "./signing.ts";
 import { requirePlan } from "./require_plan.ts";
 import { requireStages } from "./require_stages.ts";
@@ -90,7 +90,7 @@ function requireKnownRequester(requester: Proposal["requester"], { self_approval
       "the intent forbids self-approval, and nobody is named who asked for this draft",
     );
   if (name === null || requester!.isVerified) return;
-  if (listKeys(name, signing).length > 0 || (signing.only && !self_approval))
+  if (listKeys(name, signing).length > 0 || (signing.signedOnly && !self_approval))
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that ${name} asked for this draft; come through the proxy that names people`,
@@ -166,7 +166,7 @@ function describeJsonType(text: string): string | undefined {
 /** Returns the signature's facts. `isOptional`: the service itself made the proposal, so no signature is needed. */
 function createSignatureFacts({ input, signature }: Proposal, { intent, actor }: Context, isOptional: boolean): object {
   if (input.proposer === undefined || (isOptional && !signature)) return {};
-  return signatureFacts({ type: "propose", name: input.proposer, signature }, intent.policy, actor);
+  return requireSignature({ type: "propose", name: input.proposer, signature }, intent.policy, actor);
 }
 
 const createContent = (input: ProposeInput, tier: Tier): Content => ({

@@ -3,13 +3,13 @@ import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
 
 /** An agent that reads its own changes only. */
-export interface Reader {
+export interface RestrictedReader {
   name: string;
 }
 
 /** Returns true if a reader may read a change: its own, or one whose samples it feeds. Without a reader, every change. */
 export const canRead = (
-  reader: Reader | undefined,
+  reader: RestrictedReader | undefined,
   { proposer, stages }: Pick<Change, "proposer" | "stages">,
 ): boolean =>
   reader === undefined ||

@@ -37,7 +37,7 @@ interface SignableDecision {
 }
 
 /** Returns the fields that a signature adds to the entry. Errors: 403 `proof_invalid`, `proof_required`, `proposer_unknown`. */
-export function signatureFacts(decision: SignableDecision, policy: Policy, actor: Actor): object {
+export function requireSignature(decision: SignableDecision, policy: Policy, actor: Actor): object {
   const { signature } = decision;
   if (!signature) {
     requireUnsignedAllowed(decision, policy, actor);
@@ -89,7 +89,7 @@ function requireUnsignedAllowed({ type, name, over_drift }: SignableDecision, po
   if (isSignedByKeyHolders && hasKeys) rejectMissingProof(name, signing);
   if (isVouchedFor || isAction) return;
   // A caller without a proven name could propose under another name, and approve under their own.
-  if ((signing.only && !self_approval) || (type === "propose" && hasKeys))
+  if ((signing.signedOnly && !self_approval) || (type === "propose" && hasKeys))
     throw new AppError(
       "proposer_unknown",
       `nothing but the request says that this is ${name}: sign it, or come through the proxy that names people, or with an agent's secret`,

@@ -12,7 +12,7 @@ export type KnownKey = Key & { id: string };
 /** The rules about signatures. */
 export interface Signing {
   /** Only signed consents count. */
-  only: boolean;
+  signedOnly: boolean;
   /** Keys by normalized name, for people who have any. */
   keys: Readonly<Record<string, readonly KnownKey[]>>;
 }
@@ -32,7 +32,7 @@ export function makeSigning(principals: Principals, signedOnly: boolean | undefi
   const listKnownKeys = (name: string): KnownKey[] =>
     listPrincipalKeys(principals[name]!).map((key) => ({ ...key, id: signingKeyId(key, sha256) }));
   const keys = Object.fromEntries(names.map((name) => [name, listKnownKeys(name)]));
-  return { only: signedOnly ?? names.length > 0, keys };
+  return { signedOnly: signedOnly ?? names.length > 0, keys };
 }
 
 /** Lists the keys of a name under today's intent. */
@@ -43,10 +43,11 @@ export function listKeys(name: string, { keys }: Signing): readonly KnownKey[] {
 
 /** Returns true if a decision of this person counts only when it is signed. */
 export const requiresSignature = (name: string, signing: Signing): boolean =>
-  signing.only || listKeys(name, signing).length > 0;
+  signing.signedOnly || listKeys(name, signing).length > 0;
 
 /** Returns true if a decision of this person can count: if only signed decisions do, the person needs a key. */
-export const canSign = (name: string, signing: Signing): boolean => !signing.only || listKeys(name, signing).length > 0;
+export const canSign = (name: string, signing: Signing): boolean =>
+  !signing.signedOnly || listKeys(name, signing).length > 0;
 
 /** Returns true if a consent is signed as required, with a key that its approver still has. */
 export const isSignedAsRequired = ({ approver, key }: Pick<Approval, "approver" | "key">, signing: Signing): boolean =>

@@ -1,7 +1,7 @@
 /** The wire format of SSH (RFC 4251): numbers, the highest byte first, and strings behind their length. */
 
 /** Creates a reader of successive values. Errors: `RangeError` if the bytes end too early, or `end` finds more bytes. */
-export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
+export function createWireReader(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let offset = 0;
   const reader = {
@@ -24,7 +24,7 @@ export function wireReader(bytes: Uint8Array<ArrayBuffer>) {
 }
 
 /** Encodes a string: its length, then its bytes. */
-export const wireString = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
+export const encodeWireString = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
   const { length } = bytes;
   return new Uint8Array([length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255, ...bytes]);
 };

@@ -11,17 +11,22 @@ import { isReviewDue } from "./current_state.ts";
 import type { Change, Status } from "./change.ts";
 import { contentDigest } from "./content.ts";
 import { requireErasable, redactContent } from "./erasure.ts";
-import { requireRevoker, describeClosers } from "./closing.ts";
+import { requireRevoker, describeRevokeRights } from "./revoke_rights.ts";
 import type { Command, Context, NewEvent, Operation } from "./command.ts";
 import { requireGroups } from "./idp_groups.ts";
 import type { Intent } from "./intent.ts";
 import { makeLateNote } from "./late_note.ts";
 import { mandateApproverName } from "./mandate.ts";
 import { normalizeName } from "./names.ts";
-import { listMissingConsents, listMissingOrdinaryConsents, countQuorum, type MissingConsent } from "./missing.ts";
+import {
+  listMissingConsents,
+  listMissingOrdinaryConsents,
+  countQuorum,
+  type MissingConsent,
+} from "./missing_consents.ts";
 import { requireAllowedTarget, requireApprover, requireDecider, listValidApprovals } from "./policy.ts";
 import { propose } from "./propose.ts";
-import { signatureFacts } from "./require_signature.ts";
+import { requireSignature } from "./require_signature.ts";
 import { isSignedAsRequired } from "./signing.ts";
 import type { SignatureResult } from "./require_signature.ts";
 import { requireRollout } from "./require_rollout.ts";
@@ -121,7 +126,7 @@ export function requireConsented(change: Change, intent: Intent): void {
   if (missing.length === 0) return;
   const missingTexts = missing.map(({ rule, count }) => `${count} more for ${rule}`).join(", ");
   const alternative = missing.some(({ unreachable }) => unreachable)
-    ? `, which nobody is left to give; ${describeClosers(change, intent)}`
+    ? `, which nobody is left to give; ${describeRevokeRights(change, intent)}`
     : "";
   const message = `consents are missing under today's intent: ${missingTexts}${alternative}`;
   throw new AppError("consent_incomplete", message, {
@@ -136,7 +141,7 @@ export const listActionsWithoutApply = (change: Change, intent: Intent): Lifecyc
   listAllowedActions(change, intent).filter((action) => action !== "apply");
 
 const createSignatureFacts = (command: Consent | Review | LateNote | Erasure, { intent, actor }: Context): object =>
-  command.type === "expire" || command.type === "lapse" ? {} : signatureFacts(command, intent.policy, actor);
+  command.type === "expire" || command.type === "lapse" ? {} : requireSignature(command, intent.policy, actor);
 
 /** Requires that a dry run of an operation is possible: of an apply also before consent, so that approvers see its effect. */
 export function requireDryRunnable(change: Change, operation: Operation, intent: Intent): void {

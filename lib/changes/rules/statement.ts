@@ -43,7 +43,7 @@ export const isConsentDecision = (decision: string | undefined): boolean =>
   decision === "approve" || decision === "approve_emergency";
 
 /** Returns the facts about a change in the statement of a decision. */
-export const changeFacts = (
+export const createChangeFacts = (
   decision: Decision,
   { change_id, digest, places, apply_when }: Pick<Change, "change_id" | "digest" | "places" | "apply_when">,
 ): Pick<StatementFacts, "change_id" | "digest" | "places" | "apply_when"> => ({

@@ -32,7 +32,6 @@ export const isCovered = (pattern: string, others: readonly string[]): boolean =
   // The `*` of `pattern` is treated as text, which only a `*` of the other pattern can match.
   others.some((other) => matchesPattern(pattern, other));
 
-/** Returns true if a target matches a pattern; `*` stands for any characters. */
 export const matchesPattern = (target: string, pattern: string): boolean =>
   matchWildcard(target, pattern) !== undefined;
 

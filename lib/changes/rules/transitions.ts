@@ -2,7 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Change, type Status, STATUSES } from "./change.ts";
 import type { Intent } from "./intent.ts";
-import { listMissingConsents } from "./missing.ts";
+import { listMissingConsents } from "./missing_consents.ts";
 import { isRollingOut } from "./rollout_state.ts";
 
 /** The state table of the specification, with the steps that end an approval. */

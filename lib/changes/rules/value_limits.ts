@@ -58,7 +58,6 @@ export interface LimitedStep {
 /** The fields of a change that its value rules need. */
 export type LimitedChange = ChangeEntry & { kpi?: string | null | undefined };
 
-/** Lists the rules for a target. */
 export const listTargetRules = (
   { target }: Pick<ChangeEntry, "target">,
   { targets }: Pick<Policy, "targets">,
@@ -160,7 +159,6 @@ export function requireStep(step: LimitedStep, base: StepBaseResult): void {
   );
 }
 
-/** The least and the greatest number that a rule allows. */
 export interface NumberRange {
   minimum: number;
   maximum: number;

@@ -31,7 +31,6 @@ export interface ValueSchema {
   additionalProperties?: boolean | ValueSchema | undefined;
 }
 
-/** The types of values that a keyword applies to. */
 const KEYWORD_TYPES: Readonly<Partial<Record<keyof ValueSchema, readonly Type[]>>> = {
   minimum: ["number", "integer"],
   maximum: ["number", "integer"],
@@ -131,7 +130,6 @@ export const valueSchema = () =>
     if (new TextEncoder().encode(canonicalJson(value)).length > MAX_BYTES) report(`has more than ${MAX_BYTES} bytes`);
   });
 
-/** Returns the types that a schema allows; undefined: all. */
 export const listTypes = ({ type: stated }: ValueSchema): readonly Type[] | undefined =>
   typeof stated === "string" ? [stated] : stated;
 

@@ -6,14 +6,12 @@ import { list, strictObject } from "./fields.ts";
 import { targetPattern, tenantList } from "./intent_parts.ts";
 import { type ChangeEntry, findCoveredTarget } from "./list_entries.ts";
 
-/** The days of a week, as the intent names them. */
 export const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
 const instant = () => z.iso.datetime({ offset: true, error: "must be a time such as 2026-12-24T00:00:00+01:00" });
 const timeOfDay = () =>
   z.string("must be text").regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, "must be a time of day such as 09:00");
 
-/** When changes may be applied. */
 export const windows = once(() =>
   strictObject({
     deny: list(
@@ -72,12 +70,12 @@ const MAX_QUARTERS = 15 * 24 * 4;
 
 /** Returns the windows for the apply of a change; without a change, those for every apply. */
 export const selectWindows = ({ deny, allow }: Windows, change?: ChangeEntry): Windows => ({
-  deny: deny.filter((period) => (change ? findCoveredTarget(change, period) !== undefined : !isNarrow(period))),
+  deny: deny.filter((period) => (change ? findCoveredTarget(change, period) !== undefined : !hasScope(period))),
   allow,
 });
 
 /** Returns true for a denied period that applies only to listed targets or tenants. */
-export const isNarrow = ({ targets, tenants }: DeniedPeriod): boolean => targets !== undefined || tenants !== undefined;
+export const hasScope = ({ targets, tenants }: DeniedPeriod): boolean => targets !== undefined || tenants !== undefined;
 
 /** Returns why the windows are closed, undefined while they are open. `now` in milliseconds since the epoch. */
 export function findClosure(windows: Windows, now: number): Closure | undefined {
@@ -111,7 +109,8 @@ function addYears(time: string, years: number): number {
 }
 
 /** Returns true for a yearly period that begins again before it ends. */
-export const hasNoEnd = ({ from, to, yearly }: DeniedPeriod): boolean => yearly && Date.parse(to) >= addYears(from, 1);
+export const overlapsNextYear = ({ from, to, yearly }: DeniedPeriod): boolean =>
+  yearly && Date.parse(to) >= addYears(from, 1);
 
 /** Returns true within the allowed hours; without any in the intent, all hours are allowed. */
 export const isAllowed = (allow: readonly AllowedHours[], at: number): boolean =>
@@ -180,7 +179,6 @@ const createClock = (timeZone: string): Intl.DateTimeFormat =>
     hourCycle: "h23",
   });
 
-/** Returns true if this platform knows a time zone. */
 function isTimeZone(name: string): boolean {
   try {
     createClock(name);

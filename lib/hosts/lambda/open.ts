@@ -2,7 +2,7 @@
 import { verifyNewestEntries } from "../../audit/verify.ts";
 import { createDeps, type Deps } from "../../deps.ts";
 import type { ProductAdapter } from "../../changes/operations/adapter_port.ts";
-import { IdentityMismatch, openProduct } from "../../changes/open.ts";
+import { IdentityMismatch, openProduct } from "../../changes/open_product.ts";
 import { findSubjects } from "../../changes/subjects.ts";
 import { once } from "../../kit/once.ts";
 import { type Log, wallClock } from "../../kit/platform.ts";

@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { ActivityRow } from "../../projections/activity.ts";
 import type { Change } from "../../changes/rules/change.ts";
-import type { MissingConsent } from "../../changes/rules/missing.ts";
+import type { MissingConsent } from "../../changes/rules/missing_consents.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 
 export const NOTIFICATION_TYPES = [

@@ -4,7 +4,7 @@ import type { Change } from "../../changes/rules/change.ts";
 import { describeAutomation } from "../../changes/rules/automation_words.ts";
 import { parseDetail } from "../../changes/rules/event.ts";
 import { findReviewDue } from "../../changes/rules/current_state.ts";
-import type { MissingConsent } from "../../changes/rules/missing.ts";
+import type { MissingConsent } from "../../changes/rules/missing_consents.ts";
 import type { Outcome } from "../../changes/rules/outcome.ts";
 import { describeMovement, describeVerdict } from "../../changes/rules/outcome_words.ts";
 import { toOneLine, shorten } from "../../kit/quote.ts";

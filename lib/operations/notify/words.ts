@@ -2,7 +2,7 @@
  * Formats words of users in a notification: on one line, of limited length, in quotation marks that the text cannot close.
  * Right-to-left text is isolated, so that it does not reorder the text around it.
  */
-import type { MissingConsent } from "../../changes/rules/missing.ts";
+import type { MissingConsent } from "../../changes/rules/missing_consents.ts";
 import { label, quote } from "../../kit/quote.ts";
 
 const MAX_QUOTED_LENGTH = 200;

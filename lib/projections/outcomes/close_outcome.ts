@@ -33,7 +33,7 @@ export async function closeOutcome(
   const { kpis, windows: allWindows, manifest } = context.state;
   const final = measureOutcome(
     record,
-    { kpis, windows: allWindows, intent: await context.readIntent(manifest), later },
+    { kpis, counts: allWindows, intent: await context.readIntent(manifest), later },
     end,
   );
   const memory = await rememberVerdict(context, final, at);

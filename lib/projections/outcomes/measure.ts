@@ -23,6 +23,6 @@ export async function measureOutcomes(
   return records.map((record) => {
     const after = (newest.get(record.kpi ?? "") ?? []).filter(({ entry }) => entry > record.applied_entry);
     const later = after.map(({ change_id }) => change_id);
-    return makeOutcome(record, { kpis, windows, intent, later }, at);
+    return makeOutcome(record, { kpis, counts: windows, intent, later }, at);
   });
 }

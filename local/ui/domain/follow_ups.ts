@@ -1,7 +1,7 @@
 /** Proposals that start from a change: revisions, repetitions and promotions, and the relations between changes. */
 import { hasNoValue } from "../../../lib/changes/rules/list_entries.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
-import { isLive } from "../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../lib/changes/rules/current_state.ts";
 import { findSupersedeProblem } from "../../../lib/changes/rules/supersede.ts";
 import type { AuditEntry, ChangeDetail, RelatedChange } from "../core/api_types.ts";
 import type { Draft } from "./draft.ts";
@@ -21,7 +21,7 @@ export interface FollowUp {
 export function listFollowUps(change: ChangeDetail): FollowUp[] {
   const { status, drift, erased } = change;
   if (erased) return [];
-  if (isLive(status)) return [{ label: "Revise" }];
+  if (isOpenChange(status)) return [{ label: "Revise" }];
   if (status === "denied" || status === "rolled_back") return [{ label: "Propose again" }];
   if (!drift) return isPromotable(change) ? [{ label: "Promote", by: "promotes" }] : [];
   return drift.held_digest === null ? [] : [{ label: "Propose what it holds now", take: "held" }];
@@ -37,7 +37,7 @@ const isPromotable = (change: ChangeDetail): boolean =>
 
 /** Describes the effect of a new proposal on the change that it supersedes. */
 export function describeFollowUp({ status, drift }: ChangeDetail, take: FollowUp["take"]): string {
-  if (isLive(status)) return "Revises";
+  if (isOpenChange(status)) return "Revises";
   return status === "applied" && drift && take === "held"
     ? "Keeps what the host product holds instead of"
     : "Proposes again";
@@ -49,15 +49,15 @@ export const findDraftSupersedeProblem = (change: ChangeDetail, { tenant_id, tar
 
 /** Returns true if a change blocks the draft under an intent that allows one live change for each target. */
 export const isBlockingDraft = (change: ChangeDetail, { tenant_id, target }: Draft): boolean =>
-  isLive(change.status) && isSameTarget(change, { tenant_id: tenant_id.trim(), target: target.trim() });
+  isOpenChange(change.status) && isSameTarget(change, { tenant_id: tenant_id.trim(), target: target.trim() });
 
 export const listRelated = ({ related }: ChangeDetail, relation: RelatedChange["relations"][number]): RelatedChange[] =>
   related.filter(({ relations }) => relations.includes(relation));
 
 /** Returns true if a change is live although a change that supersedes it is live or applied. */
 export const isSupersededButOpen = (change: ChangeDetail): boolean =>
-  isLive(change.status) &&
-  listRelated(change, "superseded_by").some(({ status }) => isLive(status) || status === "applied");
+  isOpenChange(change.status) &&
+  listRelated(change, "superseded_by").some(({ status }) => isOpenChange(status) || status === "applied");
 
 /** Returns true if a log entry may concern a change: one of its own, of a related change, or a proposal for its target. */
 export function isRelevantEntry(

@@ -3,7 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { portableSha256 } from "../../../lib/kit/platform.ts";
 import { canonicalContent } from "../../../lib/changes/rules/content.ts";
-import { changeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
+import { createChangeFacts, type Decision, statementText } from "../../../lib/changes/rules/statement.ts";
 import type { ServiceAction } from "../../../lib/changes/rules/service_action.ts";
 import type { AuditPage, ChangeDetail } from "../core/api_types.ts";
 import { get, NotSentError } from "../core/api.ts";
@@ -41,7 +41,7 @@ export interface DecisionFacts {
 /** Makes a decision on a change signable; rejects a digest that does not match the shown content. */
 export function makeSignableDecision(change: ChangeDetail, decisionFacts: DecisionFacts): Signable {
   const { digest } = change;
-  const facts = changeFacts(decisionFacts.decision, change);
+  const facts = createChangeFacts(decisionFacts.decision, change);
   return {
     key: JSON.stringify([facts, decisionFacts]),
     async makeStatement(manifest_hash, at) {

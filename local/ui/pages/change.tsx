@@ -1,7 +1,7 @@
 /** The page of one change, in the order of an approver's questions. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive, isReviewDue } from "../../../lib/changes/rules/current_state.ts";
+import { isOpenChange, isReviewDue } from "../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, IntentView } from "../core/api_types.ts";
 import { getForPerson, ServiceError } from "../core/api.ts";
 import { useNow, usePageKeys, useTitle, useValue } from "../core/hooks.tsx";
@@ -193,7 +193,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
         <SentenceLine class="lead" parts={describeAsk(change)} />
         <ChangeFacts change={change} />
         <SentenceLine parts={describeStatus(change, now)} />
-        {isLive(change.status) && <Cautions of={listCautions({ ...change, unstated: [] }, now)} />}
+        {isOpenChange(change.status) && <Cautions of={listCautions({ ...change, unstated: [] }, now)} />}
         <Succession change={change} onWithdraw={isAllowed("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}

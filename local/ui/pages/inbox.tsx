@@ -17,7 +17,7 @@ import { UserText, UserLink, SentenceLine } from "../parts/text.tsx";
 import { countApprovals, isUnstated, describeRequest } from "../domain/sentences.ts";
 import type { ComponentChildren } from "preact";
 import { describeAutomation } from "../../../lib/changes/rules/automation_words.ts";
-import { isLive } from "../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../lib/changes/rules/current_state.ts";
 import { describeGate } from "../domain/messages.ts";
 import { describeTimeLeft } from "../domain/expiry.ts";
 import { Age } from "../parts/time.tsx";
@@ -195,7 +195,7 @@ const SHOWN_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
 export function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
   // An applied change has no expiry; its review gate shows the date of its review.
-  const deadline = isLive(item.status) ? item.expires_at : null;
+  const deadline = isOpenChange(item.status) ? item.expires_at : null;
   const expiry = deadline === null ? undefined : describeTimeLeft(item.status, Date.parse(deadline), now);
   const automation = describeAutomation(item, now);
   const blocking = item.gates.filter(({ gate }) => !SHOWN_ELSEWHERE.includes(gate));

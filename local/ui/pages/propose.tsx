@@ -1,6 +1,6 @@
 /** The page of a proposal: its form, and a preview of the policy's answer. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive } from "../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../lib/changes/rules/current_state.ts";
 import type { AuditEntry, ChangeDetail, ProposalAnswer } from "../core/api_types.ts";
 import { encodeForm, newKey, post } from "../core/api.ts";
 import { useTitle, useValue } from "../core/hooks.tsx";
@@ -203,7 +203,7 @@ const Sent = ({ proposed, superseding }: { proposed: ProposalAnswer; superseding
       Proposed. <StatusBadge of={statusBadge(proposed)} /> <a href={changeHref(proposed.change_id)}>Open the change</a>
     </p>
     {proposed.conflicts.length > 0 && <p>Other changes on this target are under way; the change shows them.</p>}
-    {superseding && isLive(superseding.of.status) && (
+    {superseding && isOpenChange(superseding.of.status) && (
       <p>
         <ChangeName of={superseding.of} /> is still open: its proposer may withdraw it there.
       </p>

@@ -174,7 +174,7 @@ test("under signed_only, emergency consents and their revocation need signatures
       ...api.deps.product!,
       intent: {
         ...api.deps.product!.intent,
-        policy: { ...api.deps.product!.intent.policy, signing: { only: true, keys: {} } },
+        policy: { ...api.deps.product!.intent.policy, signing: { signedOnly: true, keys: {} } },
       },
     },
   });

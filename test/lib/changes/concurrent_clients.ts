@@ -7,7 +7,7 @@ import { readHead } from "../../../lib/audit/chain.ts";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { DAY_MS, HOUR_MS } from "../../../lib/kit/days.ts";
 import { applyDue } from "../../../lib/changes/automatic_apply.ts";
-import { sampleClock } from "../../../lib/changes/certain_time.ts";
+import { sampleClock } from "../../../lib/changes/confirmed_time.ts";
 import type { ProductAdapter } from "../../../lib/changes/operations/adapter_port.ts";
 import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { type Decision, type StatementFacts, statementText } from "../../../lib/changes/rules/statement.ts";

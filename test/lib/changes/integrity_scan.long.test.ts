@@ -4,7 +4,7 @@ import { listCapabilities } from "../../../lib/operations/capabilities.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { checkReadiness } from "../../../lib/operations/readiness.ts";
-import { openProduct } from "../../../lib/changes/open.ts";
+import { openProduct } from "../../../lib/changes/open_product.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
 import { listKnownMismatches } from "../../../lib/changes/integrity_scan.ts";
 import { readRecord } from "../../../lib/changes/records.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createLogIndex } from "../../../lib/audit/log_index.ts";
 import { extendLogIndex } from "../../../lib/audit/read_log.ts";
-import { openProduct } from "../../../lib/changes/open.ts";
+import { openProduct } from "../../../lib/changes/open_product.ts";
 import { nameQuery, targetQuery, findSubjects } from "../../../lib/changes/subjects.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { DAY } from "../../support/clock.ts";

@@ -2,7 +2,12 @@
 import { expect, test } from "vitest";
 import { readTargetIndex } from "../../../lib/changes/target_index.ts";
 import { listOtherLeases, selectOtherLease } from "../../../lib/changes/operations/lease.ts";
-import { type Lease, listLiveChanges, formatTargetChangeKey, formatTargetKey } from "../../../lib/changes/records.ts";
+import {
+  type Lease,
+  listIndexedOpenChanges,
+  formatTargetChangeKey,
+  formatTargetKey,
+} from "../../../lib/changes/records.ts";
 import type { TargetKey } from "../../../lib/changes/rules/target_key.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -57,7 +62,7 @@ test.for([1, 2, 3])(
     for (const targetKey of requested) {
       const key = formatTargetKey(targetKey);
       const ids = (live.get(key) ?? []).map(({ id }) => id.slice(key.length));
-      expect(ids.slice(0, 10), key).toEqual(await listLiveChanges(store, targetKey));
+      expect(ids.slice(0, 10), key).toEqual(await listIndexedOpenChanges(store, targetKey));
       expect(owners.get(key)?.[0]?.value ?? null, key).toEqual(await newestOwner(store, targetKey));
       const change = { ...targetKey, change_id: "chg_00000002" } as Change;
       const found = (leases.get(key) ?? []).map(({ value }) => value as Lease);

@@ -1,6 +1,6 @@
 /** Random histories compare the owner and the live changes of each target, as derived from the log, with a simple model. */
 import { expect, test } from "vitest";
-import { openProduct } from "../../../lib/changes/open.ts";
+import { openProduct } from "../../../lib/changes/open_product.ts";
 import { runTransaction } from "../../../lib/changes/transaction.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { type Core, makeCore } from "../../support/core.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { foldEntries } from "../../../lib/changes/ledger/verify_record.ts";
 import { listKnownMismatches, scanIntegrity } from "../../../lib/changes/integrity_scan.ts";
 import { reconcile } from "../../../lib/changes/reconcile.ts";
-import { openProduct } from "../../../lib/changes/open.ts";
+import { openProduct } from "../../../lib/changes/open_product.ts";
 import { formatTargetChangeKey, readRecord, formatTargetKey } from "../../../lib/changes/records.ts";
 import { entryKey } from "../../../lib/audit/chain.ts";
 import { pickContent } from "../../../lib/changes/rules/content.ts";

@@ -4,7 +4,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { POLICY_GUARDRAIL } from "../../../lib/changes/rules/actor.ts";
 import { rollBackTripped } from "../../../lib/changes/guardrail_rollback.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
-import { expireDue } from "../../../lib/changes/expiry.ts";
+import { expireDue } from "../../../lib/changes/expire_changes.ts";
 import { type Core, core } from "../../support/core.ts";
 import { recordingStore, type WrittenKeys } from "../../support/recording_store.ts";
 import { HOUR, pass } from "../../support/clock.ts";

@@ -1,6 +1,6 @@
 /** A scenario of one week, with figures computed by hand. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { sampleClock } from "../../../lib/changes/certain_time.ts";
+import { sampleClock } from "../../../lib/changes/confirmed_time.ts";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { testClock } from "../../support/clock.ts";

@@ -83,7 +83,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
       ...(affected_users != null && { affected_users }),
       ...(reversible !== undefined && { reversible }),
     } as const;
-    const request = { asked_by, known: true, message_id: `msg_${name}` };
+    const request = { asked_by, isVerified: true, message_id: `msg_${name}` };
     return recordProposal(
       name,
       MODEL,

@@ -1,6 +1,6 @@
 /** The dialog of a decision, which applies to the change as it was when the dialog opened. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isLive } from "../../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Decision, Operation } from "../../core/api_types.ts";
 import { get } from "../../core/api.ts";
 import { shortenHash } from "../../core/format.ts";
@@ -97,7 +97,7 @@ export function DecideDialog(
           <p>
             <UserText text={change.summary} />
           </p>
-          {isLive(change.status) && <Cautions of={listCautions(omitDescribed(change), now)} />}
+          {isOpenChange(change.status) && <Cautions of={listCautions(omitDescribed(change), now)} />}
           {action === "approve" && <UnopenedEntries change={change} />}
           {isOperation && <HostPreview change={change} operation={action} onToken={askToken} />}
           {action === "restore" && <CurrentValue change={change} />}

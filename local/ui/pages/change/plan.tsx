@@ -1,7 +1,7 @@
 /** The targets of a plan: a difference for each, folded until it is opened. */
 import { Button } from "../../parts/button.tsx";
 import { useState } from "preact/hooks";
-import { isLive } from "../../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../../lib/changes/rules/current_state.ts";
 import { isSameTarget } from "../../../../lib/changes/rules/target_key.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { formatCount, formatJson } from "../../core/format.ts";
@@ -26,7 +26,7 @@ import { DryRunStatus, useDryRun } from "./use_dry_run.tsx";
 
 /** Compares the values of a plan with the current ones while it waits, otherwise with the values set before it. */
 export const PlanChanges = (props: { change: ChangeDetail; history: readonly Change[] }) =>
-  isLive(props.change.status) ? <WaitingPlan {...props} /> : <PlanEntries {...props} />;
+  isOpenChange(props.change.status) ? <WaitingPlan {...props} /> : <PlanEntries {...props} />;
 
 function WaitingPlan({ change, history }: { change: ChangeDetail; history: readonly Change[] }) {
   const dryRun = useDryRun(change, "apply");
@@ -53,7 +53,7 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
   };
   return (
     <>
-      {isLive(change.status) && <UnopenedEntries change={change} />}
+      {isOpenChange(change.status) && <UnopenedEntries change={change} />}
       <ul class="rows plan">
         {sets.map((entry, index) => (
           <li key={index}>

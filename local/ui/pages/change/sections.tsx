@@ -1,6 +1,6 @@
 /** The panels with the value and the gates of a change. */
 import { describeNoValue } from "../../domain/cautions.ts";
-import { isLive } from "../../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { useResource } from "../../core/resource.tsx";
@@ -37,7 +37,7 @@ export function ValuePanel({ change }: { change: ChangeDetail }) {
         </p>
       ) : change.sets && history ? (
         <PlanChanges change={change} history={history} />
-      ) : !isLive(change.status) || change.sets ? (
+      ) : !isOpenChange(change.status) || change.sets ? (
         recorded
       ) : isPatch(change.value) ? (
         <>
@@ -49,7 +49,7 @@ export function ValuePanel({ change }: { change: ChangeDetail }) {
           {change.value !== undefined && recorded}
         </HostPreview>
       )}
-      {!change.erased && !isLive(change.status) && change.value_hint !== undefined && (
+      {!change.erased && !isOpenChange(change.status) && change.value_hint !== undefined && (
         <Cautions of={[[change.value_hint]]} />
       )}
       {!change.erased && (

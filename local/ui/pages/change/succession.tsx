@@ -1,6 +1,6 @@
 /** The changes that a change supersedes, and those that supersede it. */
 import { Button } from "../../parts/button.tsx";
-import { isLive } from "../../../../lib/changes/rules/current_state.ts";
+import { isOpenChange } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, RelatedChange } from "../../core/api_types.ts";
 import { listRelated, isSupersededButOpen } from "../../domain/follow_ups.ts";
 import { ChangeBadge, ChangeName } from "../../parts/change_name.tsx";
@@ -48,4 +48,4 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
 }
 
 const describeSuccession = ({ status }: RelatedChange): string =>
-  status === "applied" ? "Superseded by" : isLive(status) ? "To be superseded by" : "Was to be superseded by";
+  status === "applied" ? "Superseded by" : isOpenChange(status) ? "To be superseded by" : "Was to be superseded by";

@@ -2,7 +2,7 @@
 import { app } from "../../../../handlers/index.ts";
 import { readHead } from "../../../../lib/audit/chain.ts";
 import { applyDue } from "../../../../lib/changes/automatic_apply.ts";
-import { sampleClock } from "../../../../lib/changes/certain_time.ts";
+import { sampleClock } from "../../../../lib/changes/confirmed_time.ts";
 import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { testClock } from "../../../support/clock.ts";

@@ -22,7 +22,7 @@ test.each([
   ["a proposal that expired", "pat", "policy:expiry", undefined, null],
 ])("level of %s: %s, %s, draft %s is %s", (_, proposer, approver, draft, level) => {
   const change = { proposer, proposer_kind: classifyProposer(proposer), created_at: at };
-  const decision = { approver, authenticated: "claimed", principals: false } as const;
+  const decision = { approver, authenticated: "claimed", namesPrincipals: false } as const;
   expect(classifyAutonomy(change, decision, draft === undefined ? undefined : { change_id: "c", at: draft })).toBe(
     level,
   );
@@ -39,7 +39,7 @@ test.each([
   ["an agent that withdraws its own", "agent", "agent", null],
 ] as const)("where the intent has principals, %s: %s, %s is %s", (_, proposer_kind, authenticated, level) => {
   const change = { proposer: "pat", proposer_kind, created_at: at };
-  expect(classifyAutonomy(change, { approver: "ana", authenticated, principals: true }, undefined)).toBe(level);
-  const claimed = classifyAutonomy(change, { approver: "ana", authenticated, principals: false }, undefined);
+  expect(classifyAutonomy(change, { approver: "ana", authenticated, namesPrincipals: true }, undefined)).toBe(level);
+  const claimed = classifyAutonomy(change, { approver: "ana", authenticated, namesPrincipals: false }, undefined);
   expect(claimed).toBe(level === "unattributed" ? "L1" : level);
 });

@@ -13,7 +13,7 @@ import { parseEvent } from "../../../../lib/changes/rules/event.ts";
 import type { Freeze } from "../../../../lib/changes/rules/freeze.ts";
 import { listHolds, requireNoHold } from "../../../../lib/changes/rules/hold.ts";
 import type { Intent, LoadedIntent } from "../../../../lib/changes/rules/intent.ts";
-import { listMissingConsents } from "../../../../lib/changes/rules/missing.ts";
+import { listMissingConsents } from "../../../../lib/changes/rules/missing_consents.ts";
 import { findOverdueStep, requireInTime, explainOverdue } from "../../../../lib/changes/rules/overdue.ts";
 import { toChange, type ChangeRecord, listDifferences } from "../../../../lib/changes/rules/record.ts";
 import { requireUnmovedTarget, type ChangeInForce } from "../../../../lib/changes/rules/stale_target.ts";

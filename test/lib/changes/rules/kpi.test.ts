@@ -2,17 +2,25 @@
 import { expect, test } from "vitest";
 import { computeEffect } from "../../../../lib/changes/rules/effect.ts";
 import type { Intent, KpiGoal } from "../../../../lib/changes/rules/intent.ts";
-import { goalDeadline, kpiDirection, feed, findGoal, isStale, NO_KPIS } from "../../../../lib/changes/rules/kpi.ts";
+import {
+  goalDeadline,
+  kpiDirection,
+  addFeedValues,
+  findGoal,
+  isStale,
+  NO_KPIS,
+} from "../../../../lib/changes/rules/kpi.ts";
 import { describeGain, describeDelta, describePromise } from "../../../../lib/changes/rules/kpi_words.ts";
 import { describeSideEffect, formatDelta, describeRegression } from "../../../../lib/changes/rules/kpi_words.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 const intentWith = (kpis: Record<string, KpiGoal>): Intent => ({ kpis }) as Intent;
-const feedValues = (values: Record<string, number>, at = "2026-03-10T00:00:00Z") => feed(NO_KPIS, values, at, 1);
+const feedValues = (values: Record<string, number>, at = "2026-03-10T00:00:00Z") =>
+  addFeedValues(NO_KPIS, values, at, 1);
 
 test("a feed replaces the newest value and leaves the first one", () => {
-  const twice = feed(feedValues({ a: 1, b: 2 }, "2026-03-01T00:00:00Z"), { a: 3 }, "2026-03-02T00:00:00Z", 9);
+  const twice = addFeedValues(feedValues({ a: 1, b: 2 }, "2026-03-01T00:00:00Z"), { a: 3 }, "2026-03-02T00:00:00Z", 9);
   expect(twice).toEqual({
     values: {
       a: { value: 3, at: "2026-03-02T00:00:00Z", entry: 9, first: 1, first_at: "2026-03-01T00:00:00Z" },

@@ -36,7 +36,7 @@ function openRecord(
   change: { kpi?: string | null; expected_delta_k?: number | null } = {},
 ) {
   const facts = { at: APPLIED, entry: 10, tenant: "t1", kpis: makeKpis({ k: kpiValue(10) }), earlier: undefined };
-  const others = { intent: { kpis: {} }, windows: { opened: 1, over: 0 }, open: [] };
+  const others = { intent: { kpis: {} }, counts: { opened: 1, over: 0 }, open: [] };
   return openOutcome(
     { change_id: "chg_1", kpi: "k", expected_delta_k: 4, ...change },
     { ...facts, ...others, ...overrides },
@@ -45,7 +45,7 @@ function openRecord(
 const makeInput = (value: number, kpis = {}) => ({
   kpis: makeKpis({ k: kpiValue(value, { entry: 11, at: HORIZON }) }),
   intent: { kpis },
-  windows: { k: { opened: 1, over: 0 } },
+  counts: { k: { opened: 1, over: 0 } },
 });
 const AT_HORIZON: OutcomeMoment = { at: HORIZON, by: "horizon" };
 
@@ -152,8 +152,8 @@ test("side effects are the other KPIs that moved after the apply, sorted by name
 
 test("a movement is shared with overlapping changes, of which ten are named", () => {
   const open = Array.from({ length: 9 }, (_, index) => `chg_${index}`);
-  const record = openRecord({ open, windows: { opened: 20, over: 3 } });
-  const shared = { ...makeInput(12), windows: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
+  const record = openRecord({ open, counts: { opened: 20, over: 3 } });
+  const shared = { ...makeInput(12), counts: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
   const { shared_with, shared_count } = measureOutcome(record, shared, OPEN);
   expect(shared_with).toEqual(["chg_x", "chg_y", ...open.slice(0, 8)]);
   expect(shared_count).toBe(12);

@@ -1,6 +1,6 @@
 /** Principals of an intent: valid and invalid principals, and the search for a name. */
 import { describe, expect, test } from "vitest";
-import { listAgents, isAgent, findPrincipal, principalFacts } from "../../../../lib/changes/rules/principals.ts";
+import { listAgents, isAgent, findPrincipal, createPrincipalFacts } from "../../../../lib/changes/rules/principals.ts";
 import { IntentInvalid } from "../../../../lib/changes/rules/intent.ts";
 import { passkey, sshSigner } from "../../../support/passkeys.ts";
 import { makeIntent } from "../../../support/intents.ts";
@@ -78,7 +78,7 @@ describe("principals are rejected with", () => {
 test("the log has the fingerprints of the keys", () => {
   const intent = loadWith({ ana: person(PASSKEY, SSH), "agent:a": agent() })();
   const fingerprint = expect.stringMatching(/^SHA256:[A-Za-z0-9+/]{43}$/);
-  expect(principalFacts(intent)).toEqual({
+  expect(createPrincipalFacts(intent)).toEqual({
     ana: { kind: "person", keys: [fingerprint, fingerprint] },
     "agent:a": { kind: "agent", keys: [] },
   });

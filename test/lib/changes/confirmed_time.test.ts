@@ -1,6 +1,6 @@
 /** Deadlines take effect only once two clock samples, ten minutes apart, show them passed; one wrong clock expires nothing. */
 import { describe, expect, test } from "vitest";
-import { computeCertainTime, type ClockSample, addClockSample } from "../../../lib/changes/certain_time.ts";
+import { computeConfirmedTime, type ClockSample, addClockSample } from "../../../lib/changes/confirmed_time.ts";
 import { events } from "../../support/client.ts";
 import { DAY, HOUR, MINUTE, SECOND, type TestClock, testClock } from "../../support/clock.ts";
 import { makeCore, core } from "../../support/core.ts";
@@ -182,6 +182,6 @@ describe("the certain time computed from clock samples", () => {
     ["after a lasting jump forward", [sample(0), sample(10, 999)], sample(20, 1009), 999],
     ["when the clock went backwards", [sample(0, 50)], sample(30, 3), 3],
   ] as [string, ClockSample[], ClockSample, number][])("%s", (_, before, now, minute) => {
-    expect(computeCertainTime(addAll(...before), now)).toBe(minute * MINUTE);
+    expect(computeConfirmedTime(addAll(...before), now)).toBe(minute * MINUTE);
   });
 });

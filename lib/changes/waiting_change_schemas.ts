@@ -3,7 +3,7 @@ import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { changeSchema } from "./rules/change.ts";
 import { gateSchema } from "./rules/gates.ts";
-import { missingSchema } from "./rules/missing.ts";
+import { missingSchema } from "./rules/missing_consents.ts";
 
 /** A change that waits for consent or for its apply. */
 export const awaitingChangeSchema = once(() =>

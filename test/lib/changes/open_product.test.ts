@@ -1,7 +1,7 @@
 /** Opening a store for a product: its identity and its log. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
-import { makeIdentity, IdentityMismatch } from "../../../lib/changes/open.ts";
+import { makeIdentity, IdentityMismatch } from "../../../lib/changes/open_product.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { openDeps, restartDeps } from "../../support/deps.ts";
 

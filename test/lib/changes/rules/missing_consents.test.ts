@@ -5,7 +5,7 @@ import {
   listMissingConsents,
   listMissingOrdinaryConsents,
   countQuorum,
-} from "../../../../lib/changes/rules/missing.ts";
+} from "../../../../lib/changes/rules/missing_consents.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";

@@ -1,6 +1,6 @@
 /** Expires changes: a change that waits too long for its consents, or after its approval for its apply, is denied. */
 import { AppError } from "../kit/errors.ts";
-import { readCertainTime } from "./certain_time.ts";
+import { readConfirmedTime } from "./confirmed_time.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { ignoreMismatch } from "./mismatch.ts";
 import { listLeaseKeys, readLease } from "./operations/lease.ts";
@@ -39,7 +39,7 @@ export async function previewExpiry<Item extends ListedChange>(
     findOverdueStep(item.change as Change, intent.policy, at) !== undefined;
   const overdue = items.filter(isOverdue(clock.now()));
   if (overdue.length === 0) return items;
-  const due = new Set(overdue.filter(isOverdue(await readCertainTime(deps))));
+  const due = new Set(overdue.filter(isOverdue(await readConfirmedTime(deps))));
   const approved = [...due].filter(({ change }) => change.status === "approved");
   const leases =
     approved.length === 0
@@ -85,7 +85,7 @@ export async function expireIfDue(
 ): Promise<AppError | undefined> {
   const { policy } = transaction.product.intent;
   if (findOverdueStep(before.change, policy, transaction.now) === undefined) return undefined;
-  const type = findOverdueStep(before.change, policy, await readCertainTime(deps, transaction.tx));
+  const type = findOverdueStep(before.change, policy, await readConfirmedTime(deps, transaction.tx));
   if (type === undefined || (type === "lapse" && (await readLease(transaction.tx, before.change)))) return undefined;
   const { change } = transaction.execute(before, { type }, serviceActor(POLICY_EXPIRY)).record;
   return new AppError(
@@ -103,7 +103,7 @@ export async function expireIfDue(
 export async function expireDue(deps: ChangesDeps, changeIds: readonly string[]): Promise<number> {
   const { policy } = deps.product!.intent;
   if ((policy.consent_ttl_hours ?? policy.approval_ttl_hours) === undefined) return 0;
-  const confirmedTime = await readCertainTime(deps);
+  const confirmedTime = await readConfirmedTime(deps);
   let expired = 0;
   for (let start = 0; start < changeIds.length; start += BATCH_SIZE) {
     const ids = changeIds.slice(start, start + BATCH_SIZE);

@@ -31,7 +31,7 @@ const MIN_SAMPLE_DISTANCE_MS = 10 * 60_000;
 const SAMPLE_INTERVAL_MS = 60_000;
 
 /** Computes the latest moment that is confirmed to have passed, from stored samples and a new one; `-Infinity` if there is none. */
-export function computeCertainTime(samples: readonly ClockSample[], sample: ClockSample): number {
+export function computeConfirmedTime(samples: readonly ClockSample[], sample: ClockSample): number {
   const since = findFirstCounted(samples, sample);
   return since === -1 ? -Infinity : Math.min(sample.at, ...samples.slice(since).map(({ at }) => at));
 }
@@ -69,21 +69,21 @@ function takeSample({ clock }: ClockDeps): ClockSample {
  * Takes a clock sample and returns the latest moment that is confirmed to have passed; `-Infinity` if there is none yet. `moment`:
  * the first sample after this time is stored.
  */
-export async function readCertainTime(
+export async function readConfirmedTime(
   deps: ClockDeps,
   reads: Pick<Reads, "get"> = deps.store,
   moment?: number,
 ): Promise<number> {
   const sample = takeSample(deps);
   if (!deps.clock.monotonic)
-    return computeCertainTime((await reads.get("meta", "clock"))?.value.sightings ?? [], sample);
+    return computeConfirmedTime((await reads.get("meta", "clock"))?.value.sightings ?? [], sample);
   const { clockSamples: samples = [] } = deps.integrity;
   deps.integrity.clockSamples = addClockSample(samples, sample, moment);
-  return computeCertainTime(samples, sample);
+  return computeConfirmedTime(samples, sample);
 }
 
 /** Computes the milliseconds until a moment that has passed by the clock is confirmed. */
-export function computeMsUntilCertain(deps: ClockDeps, moment: number): number {
+export function computeMsUntilConfirmed(deps: ClockDeps, moment: number): number {
   const sample = takeSample(deps);
   const samples = deps.integrity.clockSamples ?? [];
   const first = samples[samples.findLastIndex(({ at }) => at < moment) + 1];
@@ -92,7 +92,7 @@ export function computeMsUntilCertain(deps: ClockDeps, moment: number): number {
 
 /** Takes and stores a clock sample; called in each cycle. */
 export async function sampleClock(deps: ClockDeps): Promise<void> {
-  if (deps.clock.monotonic) return void (await readCertainTime(deps));
+  if (deps.clock.monotonic) return void (await readConfirmedTime(deps));
   const sample = takeSample(deps);
   const samples = (await deps.store.get("meta", "clock"))?.value.sightings ?? [];
   if (addClockSample(samples, sample) === samples) return;

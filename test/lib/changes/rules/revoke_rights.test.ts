@@ -1,7 +1,7 @@
 /** Names that may revoke or deny a change, and the text that lists them. */
 import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
-import { requireRevoker, describeClosers } from "../../../../lib/changes/rules/closing.ts";
+import { requireRevoker, describeRevokeRights } from "../../../../lib/changes/rules/revoke_rights.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
@@ -113,7 +113,7 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
   ],
 ])("%s", (_, approvedChange, policy, text, expectedByName) => {
   const { intent } = makeIntent({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
-  expect(describeClosers(approvedChange, intent)).toBe(text);
+  expect(describeRevokeRights(approvedChange, intent)).toBe(text);
   for (const [name, expected] of Object.entries(expectedByName)) {
     const revoke = () => requireRevoker(approvedChange, name, intent);
     if (expected === true) expect(revoke, name).not.toThrow();

@@ -29,7 +29,7 @@ function listEligibleApprovers(change: Change, intent: Electorate): string[] {
 }
 
 /** Says who may end a change that waits for consent or for its apply. */
-export function describeClosers(change: Change, intent: Electorate): string {
+export function describeRevokeRights(change: Change, intent: Electorate): string {
   if (change.status === "pending_consent") return "each person who may approve it may deny it";
   const eligible = listEligibleApprovers(change, intent);
   if (eligible.length > 0) return `${eligible.join(", ")} may revoke it`;
