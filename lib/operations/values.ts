@@ -279,17 +279,15 @@ async function readValue(
   if (later.some((other) => "problem" in other || setsTarget(other.change, set))) return MOVED;
   const exposure = isRollingOut(change) ? findExposure(change) : undefined;
   return {
-    ...{
-      tenant_id,
-      target: target_spelling,
-      change_id,
-      entry,
-      applied_at: applied.at,
-      state: "governed",
-      value,
-      kind,
-      digest,
-    },
+    tenant_id,
+    target: target_spelling,
+    change_id,
+    entry,
+    applied_at: applied.at,
+    state: "governed",
+    value,
+    kind,
+    digest,
     ...(exposure && { exposure }),
   };
 }

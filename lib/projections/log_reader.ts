@@ -60,8 +60,8 @@ async function readPage(deps: LogReaderDeps, after: number, last: number): Promi
 }
 
 /** Intents that were read, by manifest hash. */
-const manifests = new WeakMap<Store, Map<string, ProjectedIntent>>();
-const MAX_MANIFESTS = 16;
+const intentCaches = new WeakMap<Store, Map<string, ProjectedIntent>>();
+const MAX_INTENTS = 16;
 
 /**
  * Creates the reads for a page; all changes that it names are read in one request. They may return content that is erased
@@ -69,8 +69,8 @@ const MAX_MANIFESTS = 16;
  */
 function createFactReader({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): FactReader {
   const currentIntent: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
-  const intents = manifests.get(store) ?? new Map<string, ProjectedIntent>();
-  manifests.set(store, intents);
+  const intents = intentCaches.get(store) ?? new Map<string, ProjectedIntent>();
+  intentCaches.set(store, intents);
   const changes = new Map<string, ProjectedChange>();
   /** The last cycle found: its number, and the entries `after` (exclusive) to `last` that it applies to. */
   let cycle = { after: 0, last: 0, tick: 0 };
@@ -103,7 +103,7 @@ function createFactReader({ store, sha256, product }: LogReaderDeps, entries: re
       const text = (await store.get("manifests", manifestHash))?.value;
       if (text === undefined) return currentIntent;
       const { intent } = loadIntent(text, sha256);
-      if (intents.size === MAX_MANIFESTS) intents.clear();
+      if (intents.size === MAX_INTENTS) intents.clear();
       intents.set(manifestHash, intent);
       return intent;
     },

@@ -44,6 +44,7 @@ export function compare(watched: WatchedKpi, treated: Arm, control: Arm): Differ
     findLow: (risk) => roots(squareBound(risk), treatedVariance, 0)?.[0] ?? null,
     findHigh(risk) {
       const b2 = squareBound(risk);
+      // The variance of a worse arm may grow, so the larger of both bounds counts.
       const [measured, growing] = [
         roots(b2, treatedVariance, 0),
         roots(b2, varianceLikeControl, varianceLikeControl / distance),

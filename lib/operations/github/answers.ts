@@ -130,22 +130,22 @@ export function createGithubAnswers(
     due: number,
     stopped?: AbortSignal,
   ): Promise<{ next: number; failed: boolean }> => {
-    const success = { next: clock.now() + POLL_MS, failed: false };
-    const waiting = await claimDeployment(store, id, { due, until: success.next });
-    if (!waiting) return success;
+    const nextPoll = { next: clock.now() + POLL_MS, failed: false };
+    const waiting = await claimDeployment(store, id, { due, until: nextPoll.next });
+    if (!waiting) return nextPoll;
     const age = clock.now() - waiting.received;
     try {
       if (age > MAX_WAIT_MS) await closeDeployment(store, id, "expired", clock.now());
       else await answerOne(id, waiting, stopped);
-      return success;
+      return nextPoll;
     } catch (error) {
       if (!(error instanceof GithubFailed)) throw error;
-      if (stopped?.aborted) return success;
+      if (stopped?.aborted) return nextPoll;
       const { message, status, retryAfterMs } = error;
       if (GONE_STATUSES.has(status) && age > GONE_AFTER_MS && waiting.failures >= GONE_AFTER_FAILURES) {
         log.warn("GitHub takes no answer for a deployment", { ...deploymentFacts(waiting), failure: message });
         await closeDeployment(store, id, "gone", clock.now());
-        return success;
+        return nextPoll;
       }
       if (message !== problem)
         log.warn("a deployment could not be answered; it is tried again", {

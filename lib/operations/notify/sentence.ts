@@ -89,7 +89,9 @@ function describeEntry(
   const isGrave = event_type === "change_applied" || decision === "approved";
   const cause = describeCause(event_type, reason);
   const proposed = isProposal ? "" : `, proposed by ${proposerName(change)}`;
-  return `${joinText(capitalize(event))}: ${nameSubject(change)}${proposed}${isGrave ? describeWeight(change, now) : ""}${cause}${describeBothValues(values)}${describeNextStep(event_type, change, expires_at)}`;
+  const weight = isGrave ? describeWeight(change, now) : "";
+  const nextStep = describeNextStep(event_type, change, expires_at);
+  return `${joinText(capitalize(event))}: ${nameSubject(change)}${proposed}${weight}${cause}${describeBothValues(values)}${nextStep}`;
 }
 
 function describeCause(event_type: string, reason: Part | undefined): string {
