@@ -136,10 +136,10 @@ function backgroundWork(log: ProjectionDeps["log"]) {
   const running = new Set<Promise<unknown>>();
   return {
     inBackground(description: string, work: Promise<unknown>): void {
-      const done: Promise<unknown> = work
+      const finished: Promise<unknown> = work
         .catch((error: unknown) => log.warn(`${description} failed`, { error: String(error) }))
-        .finally(() => running.delete(done));
-      running.add(done);
+        .finally(() => running.delete(finished));
+      running.add(finished);
     },
     async finish(): Promise<void> {
       while (running.size > 0) await Promise.all(running);

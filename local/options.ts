@@ -70,8 +70,8 @@ const CHECK_INTENT = "check-intent";
 const SCENARIOS = "scenarios";
 
 function readFlags(argv: readonly string[]): Map<string, string> | "help" | "version" {
-  const known = [...Object.values(TABLE).map(({ flag }) => flag), CHECK_INTENT, SCENARIOS];
-  const options = Object.fromEntries(known.map((flag) => [flag, { type: "string" as const }]));
+  const optionNames = [...Object.values(TABLE).map(({ flag }) => flag), CHECK_INTENT, SCENARIOS];
+  const options = Object.fromEntries(optionNames.map((flag) => [flag, { type: "string" as const }]));
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true });
   const flags = new Map<string, string>();
   for (const token of tokens) {
@@ -82,7 +82,7 @@ function readFlags(argv: readonly string[]): Map<string, string> | "help" | "ver
       if (token.value !== undefined) throw malformedError(`${token.rawName} takes no value`);
       return token.rawName === "--help" ? "help" : "version";
     }
-    if (!known.includes(token.name)) throw malformedError(`unknown option ${token.rawName}; see --help`);
+    if (!optionNames.includes(token.name)) throw malformedError(`unknown option ${token.rawName}; see --help`);
     const isNextFlag = !token.inlineValue && token.value?.startsWith("--");
     if (!token.value || isNextFlag) throw malformedError(`${token.rawName} needs a value; see --help`);
     flags.set(token.name, token.value);

@@ -43,13 +43,13 @@ export interface StoreName {
 
 /** Parses an address; `env:NAME` is the value of a variable. Errors: sentences for people, without passwords. */
 export function storeAddress(
-  given: string,
+  addressOption: string,
   env: Environment,
   store: StoreName = {},
   log: Log = consoleWarnings,
 ): StoreAddress {
-  const text = given.startsWith("env:") ? env[given.slice(4)] : given;
-  if (!text) throw new MoveRejected(`${given}: the variable ${given.slice(4)} is not set`);
+  const text = addressOption.startsWith("env:") ? env[addressOption.slice(4)] : addressOption;
+  if (!text) throw new MoveRejected(`${addressOption}: the variable ${addressOption.slice(4)} is not set`);
   const isTable = /^dynamodb:/i.test(text);
   let address = text;
   try {
@@ -59,12 +59,12 @@ export function storeAddress(
   }
   if (isDatabase(address)) return databaseStore(address, parseName(store), log);
   if (store.fromOption !== undefined)
-    throw new MoveRejected(`${given} has no stores of several names: only a database, postgres://…, does`);
+    throw new MoveRejected(`${addressOption} has no stores of several names: only a database, postgres://…, does`);
   return isTable ? tableStore(text, env) : fileStoreAddress(address, log);
 }
 
-function parseName({ fromOption: given, fromVariable: usual }: StoreName): string {
-  const name = given ?? (usual || DEFAULT_STORE_NAME);
+function parseName({ fromOption: option, fromVariable: usual }: StoreName): string {
+  const name = option ?? (usual || DEFAULT_STORE_NAME);
   try {
     return parseStoreName(name);
   } catch (error) {

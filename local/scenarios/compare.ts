@@ -8,26 +8,26 @@ export interface Difference {
 }
 
 /** Lists the expected members, values and list items that an answer lacks. */
-export function compare(expected: unknown, found: unknown, path: readonly PropertyKey[] = []): Difference[] {
-  if (Array.isArray(expected)) return compareLists(expected, found, path);
+export function compare(expected: unknown, actual: unknown, path: readonly PropertyKey[] = []): Difference[] {
+  if (Array.isArray(expected)) return compareLists(expected, actual, path);
   if (!isObject(expected))
-    return Object.is(expected ?? null, found ?? null) ? [] : [{ path, message: describeDifference(expected, found) }];
-  if (!isObject(found)) return [{ path, message: describeDifference(expected, found) }];
-  return Object.entries(expected).flatMap(([name, inner]) => compare(inner, findMember(found, name), [...path, name]));
+    return Object.is(expected ?? null, actual ?? null) ? [] : [{ path, message: describeDifference(expected, actual) }];
+  if (!isObject(actual)) return [{ path, message: describeDifference(expected, actual) }];
+  return Object.entries(expected).flatMap(([name, inner]) => compare(inner, findMember(actual, name), [...path, name]));
 }
 
 /** Compares lists: each expected item needs a matching item of its own; an expected empty list must be empty. */
-function compareLists(expected: readonly unknown[], found: unknown, path: readonly PropertyKey[]): Difference[] {
-  if (!Array.isArray(found) || (expected.length === 0 && found.length > 0))
-    return [{ path, message: describeDifference(expected, found) }];
-  const unmatched = [...found];
+function compareLists(expected: readonly unknown[], actual: unknown, path: readonly PropertyKey[]): Difference[] {
+  if (!Array.isArray(actual) || (expected.length === 0 && actual.length > 0))
+    return [{ path, message: describeDifference(expected, actual) }];
+  const unmatched = [...actual];
   return expected.flatMap((item, index) => {
     const matchIndex = unmatched.findIndex((other) => compare(item, other).length === 0);
     if (matchIndex !== -1) {
       unmatched.splice(matchIndex, 1);
       return [];
     }
-    return [{ path: [...path, index], message: `expected an item ${formatValue(item)}, got ${formatValue(found)}` }];
+    return [{ path: [...path, index], message: `expected an item ${formatValue(item)}, got ${formatValue(actual)}` }];
   });
 }
 
@@ -42,7 +42,7 @@ function findMember(object: Readonly<Record<string, unknown>>, name: string): un
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const describeDifference = (expected: unknown, found: unknown): string =>
-  `expected ${formatValue(expected)}, got ${formatValue(found)}`;
+const describeDifference = (expected: unknown, actual: unknown): string =>
+  `expected ${formatValue(expected)}, got ${formatValue(actual)}`;
 
 const formatValue = (value: unknown): string => (value === undefined ? "nothing" : JSON.stringify(value));

@@ -118,12 +118,15 @@ async function openRun(manifest: string, start: string) {
     const secret = by === undefined ? undefined : findSecret(by, [...stepPath, "by"]);
     person = by === undefined || secret !== undefined ? null : by;
     const fetch: Handler = by === undefined ? handlerWithoutCaller : service.fetch;
-    const ask: Ask = (path, fields, method = "POST") =>
+    const sendRequest: SendRequest = (path, fields, method = "POST") =>
       fetchAnswer(fetch, new Request(`http://localhost${path}`, buildInit(method, fields, secret)));
-    if (method === "GET") return ask(path, {}, "GET");
-    const completeFields = await addSeenValues(path, fields, ask);
+    if (method === "GET") return sendRequest(path, {}, "GET");
+    const completeFields = await addSeenValues(path, fields, sendRequest);
     const sign = by === undefined ? undefined : signers.get(normalizeName(by));
-    return ask(path, sign ? await signRequest(path, completeFields, by!, { sign, post: ask }) : completeFields);
+    return sendRequest(
+      path,
+      sign ? await signRequest(path, completeFields, by!, { sign, post: sendRequest }) : completeFields,
+    );
   };
 
   const substituteNames = <T>(value: T, path: readonly PropertyKey[], substitute: typeof substituteInBody<T>): T => {
@@ -140,8 +143,8 @@ async function openRun(manifest: string, start: string) {
     if (!isAgent(by, service.deps.product!.intent)) return undefined;
     const secret = secrets.get(normalizeName(by));
     if (secret !== undefined) return secret;
-    const known = [...secrets.keys()];
-    const hint = known.length > 0 ? suggestWord(by, known) : "it has no agents";
+    const agents = [...secrets.keys()];
+    const hint = agents.length > 0 ? suggestWord(by, agents) : "it has no agents";
     throw new StepFailed(path, `the intent has no agent ${by}: ${hint}`);
   };
 
@@ -161,12 +164,12 @@ async function openRun(manifest: string, start: string) {
 }
 
 /** Sends a request as the current caller. */
-type Ask = (path: string, fields: Fields, method?: "GET" | "POST") => Promise<Answer>;
+type SendRequest = (path: string, fields: Fields, method?: "GET" | "POST") => Promise<Answer>;
 
 /** Adds to a consent the digests of the targets' present values, which the console would show to the approver. */
-async function addSeenValues(path: string, fields: Fields, ask: Ask): Promise<Fields> {
+async function addSeenValues(path: string, fields: Fields, sendRequest: SendRequest): Promise<Fields> {
   if (path !== "/api/product/approve" || "seen" in fields) return fields;
-  const { body } = await ask(`/api/product/changes/${String(fields["change_id"])}?seen=true`, {}, "GET");
+  const { body } = await sendRequest(`/api/product/changes/${String(fields["change_id"])}?seen=true`, {}, "GET");
   const seen = (body.seen as { digest: string }[] | undefined)?.map(({ digest }) => digest);
   return seen ? { ...fields, seen } : fields;
 }

@@ -28,7 +28,7 @@ export function substituteInBody<T>(value: T, ids: ReadonlyMap<string, string>):
 function findId(name: string, ids: ReadonlyMap<string, string>): string {
   const id = ids.get(name);
   if (id !== undefined) return id;
-  const known = [...ids.keys()];
-  const hint = known.length > 0 ? suggestWord(name, known) : "no request before it has as";
+  const names = [...ids.keys()];
+  const hint = names.length > 0 ? suggestWord(name, names) : "no request before it has as";
   throw new UnknownName(`$${name} stands for nothing: ${hint}`);
 }

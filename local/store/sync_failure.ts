@@ -6,7 +6,7 @@ export class SyncFailed extends Error {
 }
 
 /** Turns the error of a sync into `SyncFailed`; a folder that could not be opened may be tried again. */
-export const wrapSyncError = (done: Promise<void>): Promise<void> =>
-  done.catch((error: NodeJS.ErrnoException) => {
+export const wrapSyncError = (sync: Promise<void>): Promise<void> =>
+  sync.catch((error: NodeJS.ErrnoException) => {
     throw error.syscall === "open" ? error : new SyncFailed(error.message, { cause: error });
   });

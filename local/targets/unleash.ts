@@ -154,8 +154,8 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   };
 
   const importFlag = async (flag: string, found: FoundFlag, next: FlagValue, tag: string, signal: AbortSignal) => {
-    const known: JsonObject = found.feature ?? {};
-    const { type = "release", description = null, stale = false, impressionData = false } = known;
+    const currentFeature: JsonObject = found.feature ?? {};
+    const { type = "release", description = null, stale = false, impressionData = false } = currentFeature;
     const tags = found.feature && (await api.get<{ tags: JsonObject[] }>(`/features/${flag}/tags`, signal))!.tags;
     const others = (tags ?? []).filter((one) => one["type"] !== TAG_TYPE);
     const data = {

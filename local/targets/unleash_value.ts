@@ -26,17 +26,17 @@ const compact = (object: JsonObject): JsonObject =>
 
 /** Converts a strategy to the form of values: without ids, and without members that have no effect. */
 function toStrategy(strategy: JsonObject): JsonObject {
-  const known = Object.fromEntries(STRATEGY_MEMBERS.map((name) => [name, strategy[name]]));
+  const strategyMembers = Object.fromEntries(STRATEGY_MEMBERS.map((name) => [name, strategy[name]]));
   const list = (member: unknown) =>
     Array.isArray(member) ? member.map((one) => (isObject(one) ? compact(one) : one)) : [];
   return compact({
-    ...known,
-    title: known["title"] ?? null,
-    disabled: known["disabled"] ?? false,
-    parameters: known["parameters"] ?? {},
-    constraints: list(known["constraints"]),
-    variants: list(known["variants"]),
-    segments: list(known["segments"]),
+    ...strategyMembers,
+    title: strategyMembers["title"] ?? null,
+    disabled: strategyMembers["disabled"] ?? false,
+    parameters: strategyMembers["parameters"] ?? {},
+    constraints: list(strategyMembers["constraints"]),
+    variants: list(strategyMembers["variants"]),
+    segments: list(strategyMembers["segments"]),
   });
 }
 

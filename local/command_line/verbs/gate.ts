@@ -39,7 +39,7 @@ export const gate: Verb = {
     const end = session.now() + readSeconds(options, "timeout", 0) * 1000;
     const interval = readSeconds(options, "interval", INTERVAL_S) * 1000;
     for (let lastText = ""; ;) {
-      const answer = await ask(session, question, options).catch((error: CountersignError) => error);
+      const answer = await askGate(session, question, options).catch((error: CountersignError) => error);
       const remainingMs = end - session.now();
       if (answer instanceof Error && (remainingMs <= 0 || exitFor(answer) !== "no_answer")) throw answer;
       const text = answer instanceof Error ? `no answer: ${answer.message}` : describe(answer);
@@ -53,7 +53,7 @@ export const gate: Verb = {
 };
 
 /** Asks once; with a token the question is recorded. A CI token is read each time, since it is short-lived and may be replaced. */
-async function ask(session: Session, question: Question, options: VerbCall["options"]): Promise<Decision> {
+async function askGate(session: Session, question: Question, options: VerbCall["options"]): Promise<Decision> {
   const { client, url, fetch } = session;
   const token = readToken(session, options["ciTokenFile"]);
   if (token === undefined && options["record"] !== true)

@@ -79,16 +79,16 @@ function findFile(parts: readonly string[], folders: readonly (Buffer | undefine
     // On a file system that ignores case, both names are one file.
     if (other)
       throw new TargetRejected(`${name} differs in case only from ${JSON.stringify(other.name)}, which exists`);
-    const found = entries.find((entry) => entry.name === part);
-    if (!found) return undefined;
+    const treeEntry = entries.find((entry) => entry.name === part);
+    if (!treeEntry) return undefined;
     const isFile = depth === parts.length - 1;
-    if (!isFile && found.mode !== "40000")
+    if (!isFile && treeEntry.mode !== "40000")
       throw new TargetRejected(`${JSON.stringify(part)} on the path ${name} is a file, not a folder`);
-    if (isFile && found.mode !== "100644")
+    if (isFile && treeEntry.mode !== "100644")
       throw new TargetRejected(
-        `${name} is no plain file (mode ${found.mode}); folders, links, programs and submodules are not set`,
+        `${name} is no plain file (mode ${treeEntry.mode}); folders, links, programs and submodules are not set`,
       );
-    ({ id } = found);
+    ({ id } = treeEntry);
   }
   return id;
 }

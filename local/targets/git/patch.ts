@@ -31,8 +31,8 @@ export function findPatchProblem(value: unknown, branch: string): string | undef
 async function isReverted(repository: Repository, id: string, tip: string, signal: AbortSignal): Promise<boolean> {
   const grep = ["--fixed-strings", `--grep=This reverts commit ${id}`];
   const args = ["rev-list", "--topo-order", "--max-count=1", ...grep, `${id}..${tip}`];
-  const found = (await repository.output(args, { signal })).trim();
-  return found !== "" && !(await isReverted(repository, found, tip, signal));
+  const commit = (await repository.output(args, { signal })).trim();
+  return commit !== "" && !(await isReverted(repository, commit, tip, signal));
 }
 
 /** Reads the branch in the terms of a patch: the patch itself while the branch has it, else the branch's last commit. */
