@@ -73,7 +73,7 @@ function Health({ map: { capabilities } }: { map: CapabilityMap }) {
   ];
   return (
     <Panel title="Health">
-      {failing.length === 0 ? <p>All parts work.</p> : <Capabilities of={failing} />}
+      {failing.length === 0 ? <p>Nothing fails.</p> : <Capabilities of={failing} />}
       <details>
         <summary>{formatCount(available.length, "part works", "parts work")}</summary>
         <Capabilities of={available} />
