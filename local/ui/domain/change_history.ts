@@ -11,8 +11,8 @@ export async function readHistory(change: Change, signal: AbortSignal): Promise<
   const entries = listEntries(change);
   const read = (tenant_id: string) => get<RuntimePage>("api/product/runtime", { tenant_id, limit: 200 }, signal);
   const pages = await Promise.all([...new Set(entries.map(({ tenant_id }) => tenant_id))].map(read));
-  const changes = new Map(pages.flatMap((page) => page.changes.map((one) => [one.change_id, one])));
-  return [...changes.values()].filter((one) => entries.some((entry) => findEntry(one, entry)));
+  const changes = new Map(pages.flatMap((page) => page.changes.map((change) => [change.change_id, change])));
+  return [...changes.values()].filter((earlier) => entries.some((entry) => findEntry(earlier, entry)));
 }
 
 const findEntry = (change: Change, key: TargetKey) => listEntries(change).find((entry) => isSameTarget(entry, key));
@@ -26,12 +26,12 @@ export function findReplaced(
   const until = change.applied_at ?? "9999";
   const [previous] = history
     .filter(
-      (one) =>
-        one.change_id !== change.change_id &&
-        one.status === "applied" &&
-        findEntry(one, key)?.value !== undefined &&
-        one.applied_at !== null &&
-        one.applied_at < until,
+      (earlier) =>
+        earlier.change_id !== change.change_id &&
+        earlier.status === "applied" &&
+        findEntry(earlier, key)?.value !== undefined &&
+        earlier.applied_at !== null &&
+        earlier.applied_at < until,
     )
     .sort((a, b) => (a.applied_at! < b.applied_at! ? 1 : -1));
   return previous && { value: findEntry(previous, key)!.value, by: previous.change_id };

@@ -45,7 +45,7 @@ function parseTemplate(match: readonly string[] = []): [begin: string, end: stri
 }
 
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
-  const [first, second] = await Promise.all([from, to].map((one) => readEnvironment(one, intent, signal)));
+  const [first, second] = await Promise.all([from, to].map((name) => readEnvironment(name, intent, signal)));
   const [begin, end] = parseTemplate(listSystems(intent).find(({ name }) => `system:${name}` === to)?.match) ?? [
     "",
     "",

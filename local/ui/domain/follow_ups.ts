@@ -66,7 +66,7 @@ export function isRelevantEntry(
   shownChange?: ChangeDetail,
 ): boolean {
   if (change_id === id || change_id === "" || detail.includes(id)) return true;
-  if (shownChange?.related.some((one) => one.change_id === change_id)) return true;
+  if (shownChange?.related.some((other) => other.change_id === change_id)) return true;
   return (
     event_type === "change_proposed" &&
     tenant === shownChange?.tenant_id &&

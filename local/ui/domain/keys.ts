@@ -15,7 +15,7 @@ const SIGNED_WHERE_LISTED = ["apply", "rollback", "feed_kpis"] as const;
 /** Returns true if the service requires a signature of this person, or may require one since it hides its rules. */
 export function isSigned(decision: string, name: string, intent: IntentView | undefined): boolean {
   if (listShownKeys(name, intent?.keys).length === 0) return false;
-  const action = SIGNED_WHERE_LISTED.find((one) => one === decision);
+  const action = SIGNED_WHERE_LISTED.find((listed) => listed === decision);
   return action === undefined || !intent?.policy || intent.policy.permissions?.[action] !== undefined;
 }
 

@@ -54,7 +54,7 @@ export function findFall(
   return {
     ...fall,
     before: operations
-      .filter((one) => one.at <= at)
+      .filter((operation) => operation.at <= at)
       .slice(-MAX_BEFORE_FALL)
       .reverse(),
   };

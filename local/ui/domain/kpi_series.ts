@@ -35,7 +35,7 @@ const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"
 
 /** Returns +1 if a higher value is better, -1 if a lower one is, by the intent's goal or else by the KPI's name. */
 export function findGoalDirection(kpi: string, goals: State["goals"]): 1 | -1 {
-  const goal = goals.find((one) => one.kpi === kpi);
+  const goal = goals.find((candidate) => candidate.kpi === kpi);
   if (goal) return goal.target >= goal.baseline ? 1 : -1;
   return DOWN_IS_GOOD.includes(kpi) ? -1 : 1;
 }

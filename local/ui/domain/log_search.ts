@@ -38,7 +38,7 @@ export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "per
 /** Reads a page of entries, newest first; `next` continues the search, also after a page with few matches. */
 export async function searchLog(query: LogQuery, signal: AbortSignal): Promise<AuditPage> {
   const { event_type, tenant, change_id, from, to, person, text } = query;
-  const needsScan = [from, to, person, text].some((one) => one !== "");
+  const needsScan = [from, to, person, text].some((criterion) => criterion !== "");
   const since = from === "" ? -Infinity : new Date(`${from}T00:00`).getTime();
   const until = to === "" ? Infinity : new Date(`${to}T23:59:59.999`).getTime();
   const entries: AuditEntry[] = [];

@@ -31,7 +31,7 @@ export function readFailedResults({ audit_entries }: ChangeDetail): EntryResult[
     if (event_type === "change_applied" || event_type === "change_rolled_back") failed = [];
     if (event_type !== "change_apply_failed" && event_type !== "change_rollback_failed") continue;
     const results = listResults(parseDetail(detail));
-    failed = [...failed.filter((one) => !results.some((result) => isSameTarget(one, result))), ...results];
+    failed = [...failed.filter((earlier) => !results.some((result) => isSameTarget(earlier, result))), ...results];
   }
   return failed;
 }

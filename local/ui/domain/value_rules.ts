@@ -24,7 +24,7 @@ export function* describeSchema(schema: Schema, path: string): Generator<string>
   const { type, enum: values, properties, pattern, required, items, ...bounds } = schema;
   const words = [
     ...(type === undefined ? [] : [[type].flat().join(" or ")]),
-    ...(Array.isArray(values) ? [`one of ${values.map((one) => JSON.stringify(one)).join(", ")}`] : []),
+    ...(Array.isArray(values) ? [`one of ${values.map((allowed) => JSON.stringify(allowed)).join(", ")}`] : []),
     ...(pattern === undefined ? [] : [`matching ${String(pattern)}`]),
     ...(Array.isArray(required) ? [`with ${required.join(", ")}`] : []),
     ...Object.entries(bounds).flatMap(([name, bound]) =>

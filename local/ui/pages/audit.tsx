@@ -231,7 +231,7 @@ const VerdictText = ({
     </p>
     {not_checked.length > 0 && (
       <p class="quiet">
-        This cannot show {not_checked.map((one) => NOT_CHECKED[one] ?? humanizeName(one)).join(" or ")}.
+        This cannot show {not_checked.map((check) => NOT_CHECKED[check] ?? humanizeName(check)).join(" or ")}.
       </p>
     )}
   </Notice>

@@ -38,21 +38,29 @@ export function ComparePage({ route: { query } }: { route: Route }) {
   const environments = listEnvironments(tenants, intent);
   const [rule] = intent.policy?.promotion ?? [];
   const from = query.get("from") ?? rule?.from[0] ?? environments[0];
-  const isSameKind = (one: string) => one !== from && one.split(":")[0] === from?.split(":")[0];
-  const to = [query.get("to"), ...(rule?.to ?? []), ...environments].find((one) => one && isSameKind(one)) ?? undefined;
+  const isSameKind = (name: string) => name !== from && name.split(":")[0] === from?.split(":")[0];
+  const candidates = [query.get("to"), ...(rule?.to ?? []), ...environments];
+  const to = candidates.find((name) => name && isSameKind(name)) ?? undefined;
   const choose = (next: { from?: string; to?: string }) => replaceQuery(["compare"], { from, to, ...next });
   const listOptions = (...chosen: (string | undefined)[]) =>
-    [...new Set([...chosen, ...environments])].flatMap((one) => (one ? [[one, one.replace(":", " ")] as const] : []));
+    [...new Set([...chosen, ...environments])].flatMap((name) =>
+      name ? [[name, name.replace(":", " ")] as const] : [],
+    );
   return (
     <>
       <PageHead title="Compare environments" lead="The values that approved changes set, in two tenants or systems." />
       <div class="compare-choice">
-        <Choice label="From" value={from ?? ""} onValue={(one) => choose({ from: one })} options={listOptions(from)} />
+        <Choice
+          label="From"
+          value={from ?? ""}
+          onValue={(name) => choose({ from: name })}
+          options={listOptions(from)}
+        />
         <Choice
           label="To"
           value={to ?? ""}
-          onValue={(one) => choose({ to: one })}
-          options={listOptions(to).filter(([one]) => isSameKind(one))}
+          onValue={(name) => choose({ to: name })}
+          options={listOptions(to).filter(([name]) => isSameKind(name))}
         />
         <Button class="secondary" disabled={!to} onClick={() => choose({ from: to!, to: from! })} label="Swap" />
       </div>

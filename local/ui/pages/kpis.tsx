@@ -93,8 +93,11 @@ const listKpiNames = ({ goals, dimensions }: State, series: KpiSeries): string[]
   ...new Set([...goals.map(({ kpi }) => kpi), ...dimensions.E.parts.map(({ kpi }) => kpi), ...Object.keys(series)]),
 ];
 
+const findByKpi = <T extends { kpi: string }>(items: readonly T[], kpi: string): T | undefined =>
+  items.find((item) => item.kpi === kpi);
+
 function listGoalLines(kpi: string, { goals, dimensions }: State): ChartLine[] {
-  const goal = goals.find((one) => one.kpi === kpi) ?? dimensions.E.parts.find((one) => one.kpi === kpi);
+  const goal = findByKpi(goals, kpi) ?? findByKpi(dimensions.E.parts, kpi);
   if (!goal || goal.baseline === null) return [];
   const baseline: ChartLine = { kind: "baseline", label: "Baseline", value: goal.baseline };
   return goal.target === null ? [baseline] : [baseline, { kind: "target", label: "Target", value: goal.target }];
@@ -117,8 +120,8 @@ function KpiTable(props: { state: State; names: readonly string[]; chosen: strin
       columns={["KPI", "Now", "Baseline", "Target", "Standing", "Fed"]}
       numbers={["Now", "Baseline", "Target"]}
       rows={names.map((kpi) => {
-        const part = state.dimensions.E.parts.find((one) => one.kpi === kpi);
-        const goal = state.goals.find((one) => one.kpi === kpi);
+        const part = findByKpi(state.dimensions.E.parts, kpi);
+        const goal = findByKpi(state.goals, kpi);
         const choose = (event: Event) => {
           event.preventDefault();
           replaceQuery(["kpis"], { kpi });

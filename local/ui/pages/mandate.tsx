@@ -43,7 +43,7 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
   const { data: intent } = useIntent();
   const [action, setAction] = useState<"narrow" | "revoke" | undefined>();
   const { state, used, left, missing, signatures, note, ended, inactive } = mandate;
-  const maySign = missing.some(({ of }) => of.some((one) => normalizeName(one) === normalizeName(name)));
+  const maySign = missing.some(({ of }) => of.some((signer) => normalizeName(signer) === normalizeName(name)));
   const hasKey = listShownKeys(name, intent?.keys).length > 0;
   const { reload: reloadList } = useMandates();
   const restrictions = hasKey ? RESTRICTIONS[state] : [];
@@ -135,7 +135,7 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
 /** The changes that the mandate approved, with their statuses and verdicts. */
 function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
   const { data } = useResource(changes.length > 0 ? "outcomes" : null, readOutcomes);
-  const verdicts = new Map(data?.outcomes.map((one) => [one.change_id, one.verdict]));
+  const verdicts = new Map(data?.outcomes.map((outcome) => [outcome.change_id, outcome.verdict]));
   const counts = Object.entries(Object.groupBy(changes, ({ status }) => status));
   if (changes.length === 0)
     return (

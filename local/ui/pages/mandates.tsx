@@ -37,7 +37,7 @@ export function MandatesPage() {
             {data.mandates.every(hasEnded) ? (
               <p class="quiet">None.</p>
             ) : (
-              <Rows of={data.mandates.filter((one) => !hasEnded(one))} />
+              <Rows of={data.mandates.filter((mandate) => !hasEnded(mandate))} />
             )}
             {data.mandates.some(hasEnded) && (
               <details>
@@ -57,21 +57,21 @@ export function MandatesPage() {
 
 const Rows = ({ of }: { of: readonly Mandate[] }) => (
   <ul class="rows">
-    {of.map((one) => (
-      <li key={one.mandate_id}>
+    {of.map((mandate) => (
+      <li key={mandate.mandate_id}>
         <article class="row">
           <p class="row-title">
-            <a data-row href={href(["mandates", one.mandate_id])}>
-              <UserText text={`${one.agent}: ${one.targets.join(", ")}`} />
+            <a data-row href={href(["mandates", mandate.mandate_id])}>
+              <UserText text={`${mandate.agent}: ${mandate.targets.join(", ")}`} />
             </a>
           </p>
           <p class="row-meta">
-            <StatusBadge of={MANDATE_BADGES[one.state]} />
+            <StatusBadge of={MANDATE_BADGES[mandate.state]} />
             <span>
-              {one.used.today} of {one.max_per_day} today
+              {mandate.used.today} of {mandate.max_per_day} today
             </span>
             <span>
-              until <Moment at={one.until} />
+              until <Moment at={mandate.until} />
             </span>
           </p>
         </article>

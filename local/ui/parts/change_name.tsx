@@ -31,9 +31,9 @@ export function ChangeBadge({ of }: { of: NamedChange }) {
 
 export const ChangeNames = ({ of }: { of: readonly NamedChange[] }) => (
   <ul class="plain">
-    {of.map((one) => (
-      <li key={one.change_id}>
-        <ChangeName of={one} /> <ChangeBadge of={one} />
+    {of.map((change) => (
+      <li key={change.change_id}>
+        <ChangeName of={change} /> <ChangeBadge of={change} />
       </li>
     ))}
   </ul>

@@ -4,14 +4,15 @@ import { useId } from "preact/hooks";
 import { useValue } from "../core/hooks.tsx";
 import { adminToken } from "../core/session.ts";
 
-interface Labelled {
+interface LabelProps {
   label: string;
   hint?: ComponentChildren;
   error?: string | undefined;
 }
 
 /** A labelled control whose hint and error are linked for screen readers. */
-function Labelled({ label, hint, error, children }: Labelled & { children: (ids: Ids) => ComponentChildren }) {
+function Labelled(props: LabelProps & { children: (attributes: ControlAttributes) => ComponentChildren }) {
+  const { label, hint, error, children } = props;
   const id = useId();
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
@@ -36,13 +37,13 @@ function Labelled({ label, hint, error, children }: Labelled & { children: (ids:
   );
 }
 
-interface Ids {
+interface ControlAttributes {
   id: string;
   "aria-describedby"?: string;
   "aria-invalid"?: "true";
 }
 
-type TextProps<E extends HTMLElement> = Labelled &
+type TextProps<E extends HTMLElement> = LabelProps &
   Omit<JSX.HTMLAttributes<E>, "label" | "onInput" | "value"> & {
     value: string;
     onValue: (value: string) => void;
@@ -56,9 +57,9 @@ const textControl = (
   { label, hint, error, value, onValue, first, ...rest }: TextProps<HTMLInputElement> | TextProps<HTMLTextAreaElement>,
 ) => (
   <Labelled label={label} hint={hint} error={error}>
-    {(ids) => {
+    {(attributes) => {
       const onInput = ({ currentTarget }: { currentTarget: { value: string } }) => onValue(currentTarget.value);
-      return h(tag as string, { ...rest, ...ids, dir: "auto", value, "data-first": first, onInput });
+      return h(tag as string, { ...rest, ...attributes, dir: "auto", value, "data-first": first, onInput });
     }}
   </Labelled>
 );
@@ -85,11 +86,11 @@ export function Choice({
   value,
   onValue,
   options,
-}: Labelled & { value: string; onValue: (value: string) => void; options: readonly (readonly [string, string])[] }) {
+}: LabelProps & { value: string; onValue: (value: string) => void; options: readonly (readonly [string, string])[] }) {
   return (
     <Labelled label={label} hint={hint} error={error}>
-      {(ids) => (
-        <select {...ids} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
+      {(attributes) => (
+        <select {...attributes} value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
           {options.map(([option, text]) => (
             <option key={option} value={option}>
               {text}
@@ -122,7 +123,7 @@ export const CheckList = ({
           type="checkbox"
           checked={chosen.includes(option)}
           onChange={({ currentTarget: { checked } }) =>
-            onChosen(options.filter((one) => (one === option ? checked : chosen.includes(one))))
+            onChosen(options.filter((other) => (other === option ? checked : chosen.includes(other))))
           }
         />
         <span>{format(option)}</span>

@@ -24,15 +24,15 @@ export function OutcomeTable({ outcomes }: { outcomes: readonly Outcome[] }) {
         numbers={["Expected", "Realised"]}
         rows={outcomes
           .slice(0, shown)
-          .map((one) => [
-            one.change_id,
+          .map((outcome) => [
+            outcome.change_id,
             [
-              <ChangeLink id={one.change_id} titles={titles} />,
-              <Moment at={one.applied_at} />,
-              one.kpi === null ? <span class="quiet">none named</span> : formatTitle(one.kpi),
-              one.expected_delta_k === null ? "–" : formatSigned(one.expected_delta_k),
-              one.realised_delta === null ? "–" : formatSigned(one.realised_delta),
-              <Verdict of={one} />,
+              <ChangeLink id={outcome.change_id} titles={titles} />,
+              <Moment at={outcome.applied_at} />,
+              outcome.kpi === null ? <span class="quiet">none named</span> : formatTitle(outcome.kpi),
+              outcome.expected_delta_k === null ? "–" : formatSigned(outcome.expected_delta_k),
+              outcome.realised_delta === null ? "–" : formatSigned(outcome.realised_delta),
+              <Verdict of={outcome} />,
             ],
           ])}
       />

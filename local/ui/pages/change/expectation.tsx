@@ -98,7 +98,7 @@ function listChartLines(
   const lines: ChartLine[] = [{ kind: "baseline", label: change.outcome ? "At the apply" : "Now", value: baseline }];
   if (change.expected_delta_k !== null)
     lines.push({ kind: "expected", label: "Expected", value: baseline + direction * change.expected_delta_k });
-  const guardrail = intent?.policy?.guardrails.find((one) => one.kpi === kpi);
+  const guardrail = intent?.policy?.guardrails.find((rule) => rule.kpi === kpi);
   if (guardrail)
     lines.push({
       kind: "guardrail",
@@ -128,12 +128,12 @@ function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
 function Precedents({ change: { change_id, kpi } }: { change: ChangeDetail }) {
   const { data } = useResource(kpi === null ? null : "outcomes", readOutcomes);
   if (!data) return null;
-  const named = data.outcomes.filter((one) => one.kpi === kpi && one.change_id !== change_id).slice(0, MAX_PRECEDENTS);
-  if (named.length === 0) return <p class="quiet">No other change named this KPI.</p>;
+  const others = data.outcomes.filter((outcome) => outcome.kpi === kpi && outcome.change_id !== change_id);
+  if (others.length === 0) return <p class="quiet">No other change named this KPI.</p>;
   return (
     <>
       <h3>Other changes that named {humanizeName(kpi!)}</h3>
-      <OutcomeTable outcomes={named} />
+      <OutcomeTable outcomes={others.slice(0, MAX_PRECEDENTS)} />
     </>
   );
 }

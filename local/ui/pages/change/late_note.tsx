@@ -41,7 +41,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
     if (addedCount > 0) document.querySelector<HTMLElement>("h1")?.focus();
   }, [addedCount]);
   const missing = (["rationale", "note"] as const).filter(
-    (one) => isItemMissing(change, one) && (one === "rationale" || change.tier !== "minor"),
+    (item) => isItemMissing(change, item) && (item === "rationale" || change.tier !== "minor"),
   );
   if (missing.length === 0) return null;
   const done = () => {
@@ -51,10 +51,10 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
   };
   return (
     <Panel title="Missing reasons">
-      {missing.map((one) => (
-        <p key={one}>
-          {one === "rationale" ? "Nobody said why." : "Nobody who decided left a note."}{" "}
-          <Button class="link" onClick={() => setItem(one)} label={`${ITEMS[one].label}…`} />
+      {missing.map((missingItem) => (
+        <p key={missingItem}>
+          {missingItem === "rationale" ? "Nobody said why." : "Nobody who decided left a note."}{" "}
+          <Button class="link" onClick={() => setItem(missingItem)} label={`${ITEMS[missingItem].label}…`} />
         </p>
       ))}
       {item && (

@@ -45,10 +45,10 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
   const sets = change.sets!;
   const show = (index: number, isOpen: boolean) => {
     if (isOpen) recordOpened(change, index);
-    setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((one) => one !== index)));
+    setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((openIndex) => openIndex !== index)));
   };
   const before = (entry: Entry): TargetValue => {
-    const holds = results.find((one) => isSameTarget(one, entry))?.holds;
+    const holds = results.find((result) => isSameTarget(result, entry))?.holds;
     return holds === undefined ? findReplaced(change, history, entry) : holds;
   };
   return (
@@ -62,7 +62,7 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
                 <span>
                   <EntryName of={entry} />{" "}
                   <ShortDifference kind={change.kind} before={before(entry)} after={entry.value} />
-                  <FailedResult of={failed.find((one) => isSameTarget(one, entry))} change={change} />
+                  <FailedResult of={failed.find((result) => isSameTarget(result, entry))} change={change} />
                 </span>
               </summary>
               {open.has(index) && (
@@ -115,9 +115,9 @@ export const PlanDryRun = ({ answer: { adapter }, operation }: { answer: Operati
   <>
     <p>Dry run of each target; nothing was changed. {operation === "apply" ? APPLY : ROLLBACK}</p>
     <ul class="plain">
-      {listResults(adapter).map((one, index) => (
+      {listResults(adapter).map(({ result = "unknown", ...entry }, index) => (
         <li key={index}>
-          <EntryName of={one} />: {(RESULTS[one.result ?? ""] ?? formatTitle(one.result ?? "unknown")).toLowerCase()}
+          <EntryName of={entry} />: {(RESULTS[result] ?? formatTitle(result)).toLowerCase()}
         </li>
       ))}
     </ul>

@@ -19,9 +19,9 @@ export function Succession({ change, onWithdraw }: { change: ChangeDetail; onWit
           Proposed in place of <ChangeName of={before} />. <ChangeBadge of={before} />
         </p>
       )}
-      {after.map((one) => (
-        <p key={one.change_id}>
-          {describeSuccession(one)} <ChangeName of={one} />. <ChangeBadge of={one} />
+      {after.map((later) => (
+        <p key={later.change_id}>
+          {describeSuccession(later)} <ChangeName of={later} />. <ChangeBadge of={later} />
         </p>
       ))}
       {isReplaced && (

@@ -1,50 +1,34 @@
 /** Decisions on a mandate: signing and resuming in one tap, narrowing and revoking in a dialog. */
 import { useState } from "preact/hooks";
+import type { MandateDecision } from "../../../../lib/changes/rules/mandate.ts";
 import type { MandateDetail } from "../../core/api_types.ts";
 import { makeSignableMandate } from "../../domain/mandates.ts";
-import { type ActionForm, ActionDialog, OneTapForm, type RecordedAnswer } from "../../parts/action_dialog.tsx";
+import { ActionDialog, OneTapForm, type RecordedAnswer } from "../../parts/action_dialog.tsx";
 import { CheckList, Line } from "../../parts/field.tsx";
 
-const BASE = { person: "approver", noteHint: "Why? It stays on record." } as const;
+const makeAction = (label: string, decision: MandateDecision, texts: { says: string; explanation?: string }) => ({
+  label,
+  title: `${label} this mandate?`,
+  path: `api/product/mandate-${label.toLowerCase()}`,
+  decision,
+  person: "approver" as const,
+  noteHint: "Why? It stays on record.",
+  explanation: "",
+  ...texts,
+});
 
 const MANDATE_ACTIONS = {
-  sign: {
-    ...BASE,
-    label: "Sign",
-    title: "Sign this mandate?",
-    path: "api/product/mandate-sign",
-    decision: "mandate",
-    says: "lets this agent make all changes listed above alone",
-    explanation: "",
-  },
-  resume: {
-    ...BASE,
-    label: "Resume",
-    title: "Resume this mandate?",
-    path: "api/product/mandate-resume",
-    decision: "mandate_resume",
-    says: "resumes this mandate",
-    explanation: "",
-  },
-  narrow: {
-    ...BASE,
-    label: "Narrow",
-    title: "Narrow this mandate?",
-    path: "api/product/mandate-narrow",
-    decision: "mandate_narrow",
+  sign: makeAction("Sign", "mandate", { says: "lets this agent make all changes listed above alone" }),
+  resume: makeAction("Resume", "mandate_resume", { says: "resumes this mandate" }),
+  narrow: makeAction("Narrow", "mandate_narrow", {
     says: "narrows this mandate",
     explanation: "Bounds only become smaller. For more, make a new mandate.",
-  },
-  revoke: {
-    ...BASE,
-    label: "Revoke",
-    title: "Revoke this mandate?",
-    path: "api/product/mandate-revoke",
-    decision: "mandate_revoke",
+  }),
+  revoke: makeAction("Revoke", "mandate_revoke", {
     says: "revokes this mandate",
     explanation: "It ends now. Changes that it approved and that are not applied yet need approval by people.",
-  },
-} as const satisfies Record<string, ActionForm>;
+  }),
+};
 
 /** Signs a draft, or the resumption of a suspended mandate. */
 export function SignMandate({ mandate, name, onDone }: { mandate: MandateDetail; name: string; onDone: () => void }) {

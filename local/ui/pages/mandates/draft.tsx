@@ -20,7 +20,7 @@ import { UserText } from "../../parts/text.tsx";
 const DAY_MS = 86_400_000;
 
 /** Splits a text at commas and line breaks. */
-const splitList = (text = ""): string[] => text.split(/[,\n]/).flatMap((one) => one.trim() || []);
+const splitList = (text = ""): string[] => text.split(/[,\n]/).flatMap((item) => item.trim() || []);
 
 const parseNumber = (text: string | undefined): number | undefined => (text?.trim() ? Number(text) : undefined);
 

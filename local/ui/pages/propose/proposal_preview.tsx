@@ -39,16 +39,17 @@ export function ProposalPreview(props: {
   });
   return (
     <Panel title="What the policy will say">
-      {targets.map((one, index) => (
+      {targets.map((targetDraft, index) => (
         <section key={index}>
           {draft.sets && (
             <h3>
-              <UserText text={one.target || `Target ${index + 1}`} code /> for <UserText text={one.tenant_id} />
+              <UserText text={targetDraft.target || `Target ${index + 1}`} code /> for{" "}
+              <UserText text={targetDraft.tenant_id} />
             </h3>
           )}
           <TargetPreview
-            draft={one}
-            name={draft.sets && (one.target || `Target ${index + 1}`)}
+            draft={targetDraft}
+            name={draft.sets && (targetDraft.target || `Target ${index + 1}`)}
             intent={intent}
             supersedes={supersedes}
           />

@@ -154,17 +154,17 @@ function ActionRows({ of: { actions, available = ACTIONS }, reload }: { of: Acti
       </div>
       <Failure error={failure} alert />
       <ul class="plain history" aria-live="polite">
-        {actions.map((one) => (
-          <li key={one.action_id}>
+        {actions.map((record) => (
+          <li key={record.action_id}>
             <details class="inline">
               <summary>
-                <StatusBadge of={ACTION_BADGES[one.status]} /> {formatTitle(one.action)}{" "}
+                <StatusBadge of={ACTION_BADGES[record.status]} /> {formatTitle(record.action)}{" "}
                 <span class="quiet">
-                  <Age at={one.started_at} />
-                  {one.duration_ms !== null && `, ${one.duration_ms} ms`}
+                  <Age at={record.started_at} />
+                  {record.duration_ms !== null && `, ${record.duration_ms} ms`}
                 </span>
               </summary>
-              <Json label={`Result of ${one.action}`} of={one.result} />
+              <Json label={`Result of ${record.action}`} of={record.result} />
             </details>
           </li>
         ))}
