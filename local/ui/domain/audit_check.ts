@@ -8,14 +8,14 @@ import { get } from "../core/api.ts";
 export const hasOwnHash = (entry: AuditEntry): boolean => hasValidHash(entry, portableSha256);
 
 /** An entry to which the next one must be linked. */
-export interface Link {
+interface Link {
   origin: string;
   id: number;
   hash: string;
 }
 
 /** The last valid entry, the number of valid ones, and the first invalid one. */
-export interface CheckResult {
+interface CheckResult {
   last: Link | undefined;
   count: number;
   fault: { id: number; reason: string } | undefined;

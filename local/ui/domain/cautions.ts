@@ -26,7 +26,7 @@ export const describeNoValue = (target: string): Part[] => [
 ];
 
 /** Names the unstated fields; undefined if all are stated. */
-export function describeUnstated(unstated: ChangeDetail["unstated"] = []): Part[] | undefined {
+function describeUnstated(unstated: ChangeDetail["unstated"] = []): Part[] | undefined {
   const names = unstated.map((field) => FIELDS[field]);
   if (names.length === 0) return undefined;
   const last = names.at(-1)!;

@@ -18,7 +18,7 @@ export type ChangeAction =
   | "accept_emergency"
   | "reject_emergency";
 
-export interface ChangeActionForm extends ActionForm {
+interface ChangeActionForm extends ActionForm {
   decision: Decision;
   /** Shown once the action is recorded. */
   confirmation: string;

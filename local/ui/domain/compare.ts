@@ -11,7 +11,7 @@ const MAX_PAGES = 5;
 /** A value, or the reason why it is withheld; `shared` marks the value of `*`, which tenants without a value of their own have. */
 export type EnvironmentValue = Value & { shared?: true };
 
-/** A target with its value in each environment. `destination`: where a promotion sets the value in the second one. */
+/** A target with its value in each environment; `destination` is where a promotion sets the value of the first in the second. */
 export interface ComparedTarget {
   name: string;
   from?: EnvironmentValue;
@@ -46,10 +46,8 @@ function parseTemplate(match: readonly string[] = []): [begin: string, end: stri
 
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
   const [first, second] = await Promise.all([from, to].map((name) => readEnvironment(name, intent, signal)));
-  const [begin, end] = parseTemplate(listSystems(intent).find(({ name }) => `system:${name}` === to)?.match) ?? [
-    "",
-    "",
-  ];
+  const toSystem = listSystems(intent).find(({ name }) => `system:${name}` === to);
+  const [begin = "", end = ""] = parseTemplate(toSystem?.match) ?? [];
   const rows = [...new Set([...first!.found.keys(), ...second!.found.keys()])].map((key): ComparedTarget => {
     const [left, right] = [first!.found.get(key), second!.found.get(key)];
     const { name, wildcardPart, value } = (left ?? right)!;

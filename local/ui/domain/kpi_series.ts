@@ -19,7 +19,7 @@ export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
   return makeSeries(page.entries);
 }
 
-export function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
+function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
   const series: Record<string, KpiPoint[]> = Object.create(null);
   for (const entry of entries) {
     const values = parseDetail(entry.detail).values;

@@ -61,7 +61,7 @@ export const isUnstated = ({ unstated }: Pick<Change, "unstated">, field: "risk"
   unstated?.includes(field) ?? false;
 
 /** "40 people are affected; it can be undone." */
-export function describeReach(
+function describeReach(
   change: Pick<Change, "affected_users" | "reversible"> & Partial<Pick<Change, "erased" | "unstated">>,
 ): Part[] {
   const { affected_users, reversible, erased, unstated = [] } = change;
@@ -122,7 +122,7 @@ export function countApprovals({ required_approvers, missing }: Pick<ChangeDetai
 }
 
 /** Lists the owners that must still consent, a sentence for each rule. */
-export const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
+const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
   missing
     .filter(({ rule }) => rule !== QUORUM)
     .map(({ rule, count, of }) => [

@@ -22,7 +22,7 @@ export interface Signable {
   makeStatement(manifest_hash: string, at: string): Promise<Statement>;
 }
 
-export interface DecisionFacts {
+interface DecisionFacts {
   decision: Decision;
   approver: string;
   note: string;
@@ -56,7 +56,7 @@ export function makeSignableDecision(change: ChangeDetail, decisionFacts: Decisi
   };
 }
 
-export interface ActionFacts {
+interface ActionFacts {
   decision: ServiceAction;
   actor: string;
   note: string;

@@ -2,7 +2,7 @@
 import { diffArrays, diffWordsWithSpace } from "diff";
 
 /** Start and end of words in a line that the other side does not have. */
-export type Range = readonly [start: number, end: number];
+type Range = readonly [start: number, end: number];
 
 /** A line of one side, or of both. */
 export interface DiffLine {

@@ -151,7 +151,7 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
 const MAX_REASON = 200;
 
 /** An entry as a sentence, optionally with its reason, and its detail on demand. */
-export function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
+function EntryText({ entry, withReason = false }: { entry: AuditEntry; withReason?: boolean }) {
   const { reason, ...described } = describe(entry);
   const shortReason = typeof reason === "object" ? { ...reason, text: shorten(reason.text, MAX_REASON) } : reason;
   const sentence = toSentence(withReason && shortReason ? { ...described, reason: shortReason } : described);

@@ -107,9 +107,9 @@ function InboxGroup({ title, items, total }: { title: string; items: readonly In
 
 function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mandate_id } }: { concern: Concern }) {
   const address =
-    (change_id && changeHref(change_id)) ??
-    (mandate_id && href(["mandates", mandate_id])) ??
-    (kpi && href(["kpis"], { kpi })) ??
+    (change_id && changeHref(change_id)) ||
+    (mandate_id && href(["mandates", mandate_id])) ||
+    (kpi && href(["kpis"], { kpi })) ||
     (page && href([page]));
   return (
     <li>
@@ -169,11 +169,8 @@ type CountedChange = Pick<Change, "status" | "approvals" | "required_approvers">
   Partial<Pick<ChangeDetail, "missing">>;
 
 /** "1 of 2 consents" of a pending change. Approvals count under the intent in force, if the service lists the missing ones. */
-export function ConsentCount({
-  change: { status, approvals, required_approvers, missing },
-}: {
-  change: CountedChange;
-}) {
+function ConsentCount({ change }: { change: CountedChange }) {
+  const { status, approvals, required_approvers, missing } = change;
   if (status !== "pending_consent") return null;
   const { received, needed } = missing
     ? countApprovals({ required_approvers, missing })
@@ -192,7 +189,7 @@ const MANY_USERS = 1000;
 const SHOWN_ELSEWHERE: readonly string[] = ["consent", "reversible", "freeze"];
 
 /** A waiting change: title, request, warnings and blocking gates. The row is a link to it. */
-export function InboxRow({ item }: { item: InboxItem }) {
+function InboxRow({ item }: { item: InboxItem }) {
   const now = useNow();
   // An applied change has no expiry; its review gate shows the date of its review.
   const deadline = isOpenChange(item.status) ? item.expires_at : null;

@@ -14,7 +14,7 @@ import { Code, UserText } from "./text.tsx";
 import { type Prove, useSignature, signWithPasskey } from "./use_signature.tsx";
 
 /** The signer, and a listener. */
-export interface SigningProps {
+interface SigningProps {
   name: string;
   /** Error of the last proof. */
   error: unknown;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 
 /** A row: its key, a cell for each column, and whether it is the chosen one. */
-export type TableRow = readonly [key: string | number, cells: readonly ComponentChildren[], chosen?: boolean];
+type TableRow = readonly [key: string | number, cells: readonly ComponentChildren[], chosen?: boolean];
 
 /** A table whose rows become cards on a phone: each cell is named by its column there, and an empty one is left out. */
 export const Table = ({
