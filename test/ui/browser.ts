@@ -71,7 +71,7 @@ export function useWindows(browser: Browser | undefined) {
   vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
   const windows: Window[] = [];
   afterEach(async () => {
-    const faults = windows.flatMap((one) => one.faults);
+    const faults = windows.flatMap((window) => window.faults);
     await Promise.all(windows.splice(0).map(closeWindow));
     expect(faults, "policy violations and script errors").toEqual([]);
   });

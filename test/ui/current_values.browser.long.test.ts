@@ -55,7 +55,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     await button(ana, "Ask again").click();
     await ana.getByText("holds this already").waitFor();
     expect(await readLogLength(), "a dry run writes no entry").toBe(length);
-    expect(postsWithKey, "and stores no answer").toEqual([]);
+    expect(postsWithKey, "a dry run stores no answer").toEqual([]);
     expect(await findSerious(ana, "change")).toEqual([]);
   });
 

@@ -54,7 +54,7 @@ afterAll(async () => {
 
 /** Waits for an output line that matches; returns all lines up to it and removes them from `outputLines`. */
 async function waitForLine(line: RegExp): Promise<string[]> {
-  const count = await vi.waitUntil(() => outputLines.findIndex((one) => line.test(one)) + 1, { timeout: 60_000 });
+  const count = await vi.waitUntil(() => outputLines.findIndex((output) => line.test(output)) + 1, { timeout: 60_000 });
   return outputLines.splice(0, count);
 }
 

@@ -38,7 +38,7 @@ describe.skipIf(!browser)("find in the console", () => {
     await page.getByText("2 changes match.").waitFor();
     expect([address(page), await query(page).inputValue()]).toEqual(["is:mine", "is:mine"]);
     // The browser shows the completions itself, so the test reads the list that they come from.
-    const readCompletions = () => page.locator("#completions option").evaluateAll((all) => all.map((one) => one.getAttribute("value")!)); // prettier-ignore
+    const readCompletions = () => page.locator("#completions option").evaluateAll((options) => options.map((option) => option.getAttribute("value")!)); // prettier-ignore
     await query(page).fill("-is:den");
     expect(await readCompletions()).toEqual(["-is:denied "]);
     await query(page).fill("-is:denied ten");
@@ -115,7 +115,7 @@ describe.skipIf(!browser)("find in the console", () => {
     expect(await findViolations(page, "find with suggestions")).toEqual([]);
   });
 
-  test("the palette finds by words and queries, opens on Enter and restores focus on Escape", async () => {
+  test("the find dialog takes words and queries, opens on Enter and restores focus on Escape", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "settings");
     const link = page.getByRole("link", { name: "Audit" });
@@ -127,7 +127,7 @@ describe.skipIf(!browser)("find in the console", () => {
     expect(await findViolations(page, "palette")).toEqual([]);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    expect(await link.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await link.evaluate((element) => element === document.activeElement)).toBe(true);
     await page.keyboard.press("Control+k");
     await page.keyboard.type("is:pending risk:high");
     await dialog.getByRole("link", { name: "10 euro deposit" }).waitFor();

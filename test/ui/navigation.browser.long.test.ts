@@ -72,7 +72,9 @@ describe.skipIf(!browser)("navigation in the console", () => {
     const { y, height } = (await button(phone, "Roll back…").boundingBox())!;
     expect(y + height).toBeLessThanOrEqual(740);
     expect(y).toBeGreaterThan(740 / 2);
-    expect(await phone.evaluate(() => document.documentElement.scrollWidth), "nothing sideways").toBe(360);
+    expect(await phone.evaluate(() => document.documentElement.scrollWidth), "the page does not scroll sideways").toBe(
+      360,
+    );
     expect(await findSerious(phone, "phone")).toEqual([]);
   });
 

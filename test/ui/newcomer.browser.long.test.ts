@@ -47,7 +47,7 @@ describe.skipIf(!browser)("for a new approver", () => {
     await page.getByLabel("New value").fill("hello");
     await button(page, "Propose").click();
     const field = page.getByLabel("New value");
-    expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
     await page.getByText("text needs double quotes").waitFor();
   });
 

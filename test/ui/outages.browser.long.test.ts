@@ -143,7 +143,7 @@ describe.skipIf(!browser)("the console without a stream, a part or the service",
 function renameBuild(folder: string): void {
   const [, build = ""] = /core-([0-9a-f]{16})\.js/.exec(readFileSync(join(folder, "index.html"), "utf8"))!;
   const rename = (text: string) => text.replaceAll(build, "0123456789abcdef");
-  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((one) => one.includes("."))) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.includes("."))) {
     const path = join(folder, name);
     writeFileSync(path, rename(readFileSync(path, "utf8")));
     renameSync(path, join(folder, rename(name)));

@@ -186,7 +186,9 @@ describe.skipIf(!browser)("pages of the console", () => {
     const legend = page.locator(".legend .apply");
     await legend.getByRole("link").first().waitFor();
     const { rows } = await service.get("api/find?q=applied:%3E2000-01-01");
-    const links = await legend.getByRole("link").evaluateAll((all) => all.map((one) => one.getAttribute("href")!));
+    const links = await legend
+      .getByRole("link")
+      .evaluateAll((anchors) => anchors.map((anchor) => anchor.getAttribute("href")!));
     expect(links.length).toBeGreaterThan(2);
     expect(rows.map(({ change_id }: { change_id: string }) => `#/changes/${change_id}`)).toEqual(
       expect.arrayContaining(links),
@@ -285,7 +287,9 @@ describe.skipIf(!browser)("pages of the console", () => {
     await visit(page, service.url, `changes/${bare.change_id}`);
     const empty = "No value set. Applying it won't change limits.bare.";
     await page.getByRole("article").getByText(empty).waitFor();
-    expect(await page.getByRole("article").getByText("Not stated:").count(), "the chips say it").toBe(0);
+    expect(await page.getByRole("article").getByText("Not stated:").count(), "the facts name the unstated fields").toBe(
+      0,
+    );
     await button(page, "Approve…").click();
     for (const text of [empty, "Not stated: the risk."]) await page.getByRole("dialog").getByText(text).waitFor();
     await button(page, "Cancel").click();

@@ -255,7 +255,9 @@ describe.skipIf(!browser)("faults that users found", () => {
     const page = await open({ ...ANA, forcedColors: "active" });
     await visit(page, service.url, "kpis");
     for (const chosen of ['.side nav [aria-current="page"]', 'tr[aria-current="true"]'])
-      expect(await page.locator(chosen).evaluate((one) => getComputedStyle(one).outlineStyle), chosen).toBe("solid");
+      expect(await page.locator(chosen).evaluate((element) => getComputedStyle(element).outlineStyle), chosen).toBe(
+        "solid",
+      );
   });
 });
 

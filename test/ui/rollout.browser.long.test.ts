@@ -72,7 +72,9 @@ describe.skipIf(!browser)("a rollout", () => {
     const picture = (await bands.locator("svg.band").first().boundingBox())!;
     expect(picture.width).toBeGreaterThan(0.6 * 360);
     expect(picture.x + picture.width).toBeLessThanOrEqual(360);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), "nothing sideways").toBe(360);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), "the page does not scroll sideways").toBe(
+      360,
+    );
     expect(await findViolations(page, "a rollout")).toEqual([]);
 
     await takeAction("Next step", "The rollout took its next step.");
