@@ -3,11 +3,12 @@ import { listEntries } from "../../../lib/changes/rules/list_entries.ts";
 import { isSameTarget } from "../../../lib/changes/rules/target_key.ts";
 import type { Change, RuntimePage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
+import { type Resource, useResource } from "../core/resource.tsx";
 
 type TargetKey = Pick<Change, "tenant_id" | "target">;
 
 /** Reads the changes that set one of the targets of a change, newest first. */
-export async function readHistory(change: Change, signal: AbortSignal): Promise<Change[]> {
+async function readHistory(change: Change, signal: AbortSignal): Promise<Change[]> {
   const entries = listEntries(change);
   const read = (tenant_id: string) => get<RuntimePage>("api/product/runtime", { tenant_id, limit: 200 }, signal);
   const pages = await Promise.all([...new Set(entries.map(({ tenant_id }) => tenant_id))].map(read));
@@ -16,6 +17,10 @@ export async function readHistory(change: Change, signal: AbortSignal): Promise<
 }
 
 const findEntry = (change: Change, key: TargetKey) => listEntries(change).find((entry) => isSameTarget(entry, key));
+
+/** Reads the history of a change; undefined reads nothing. */
+export const useHistory = (change: Change | undefined): Resource<Change[]> =>
+  useResource(change ? `history ${change.change_id}` : null, (signal) => readHistory(change!, signal));
 
 /** Finds the value that the service last set at a target before a change; undefined if it set none. */
 export function findReplaced(

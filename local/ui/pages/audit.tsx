@@ -208,31 +208,30 @@ function ServiceVerdict({ expected = {} }: { expected: Query | undefined }) {
   return data ? <VerdictText verdict={data} /> : <Pending error={error} what="the verdict" />;
 }
 
-const VerdictText = ({
-  verdict: { valid, length, head, first_invalid, reason, not_checked },
-}: {
-  verdict: AuditVerdict;
-}) => (
-  <Notice tone={valid ? "good" : "bad"} alert>
-    <p>
-      {valid ? (
-        <>
-          The service finds all {formatNumber(length)} entries sound, up to{" "}
-          <code title={head}>{shortenHash(head)}</code>.
-        </>
-      ) : (
-        <>
-          {first_invalid === null
-            ? "The chain is valid, but another check failed: "
-            : `The chain breaks at entry ${first_invalid}: `}
-          <UserText text={reason ?? "the service gives no reason"} />.
-        </>
-      )}
-    </p>
-    {not_checked.length > 0 && (
-      <p class="quiet">
-        This cannot show {not_checked.map((check) => NOT_CHECKED[check] ?? humanizeName(check)).join(" or ")}.
+function VerdictText({ verdict }: { verdict: AuditVerdict }) {
+  const { valid, length, head, first_invalid, reason, not_checked } = verdict;
+  return (
+    <Notice tone={valid ? "good" : "bad"} alert>
+      <p>
+        {valid ? (
+          <>
+            The service finds all {formatNumber(length)} entries sound, up to{" "}
+            <code title={head}>{shortenHash(head)}</code>.
+          </>
+        ) : (
+          <>
+            {first_invalid === null
+              ? "The chain is valid, but another check failed: "
+              : `The chain breaks at entry ${first_invalid}: `}
+            <UserText text={reason ?? "the service gives no reason"} />.
+          </>
+        )}
       </p>
-    )}
-  </Notice>
-);
+      {not_checked.length > 0 && (
+        <p class="quiet">
+          This cannot show {not_checked.map((check) => NOT_CHECKED[check] ?? humanizeName(check)).join(" or ")}.
+        </p>
+      )}
+    </Notice>
+  );
+}

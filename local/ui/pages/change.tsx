@@ -12,7 +12,7 @@ import { personName } from "../core/session.ts";
 import { useIntent } from "../core/shared.ts";
 import { createValue } from "../core/value.ts";
 import { isRelevantEntry } from "../domain/follow_ups.ts";
-import { readHistory } from "../domain/change_history.ts";
+import { useHistory } from "../domain/change_history.ts";
 import { listCautions } from "../domain/cautions.ts";
 import { describeExpiry } from "../domain/expiry.ts";
 import { type ChangeAction, CHANGE_ACTIONS, listAllowedActions } from "../domain/change_actions.ts";
@@ -71,9 +71,7 @@ export function ChangePage({ id }: { id: string }) {
   lastRead.current = change;
   const { data: intent, error: intentError } = useIntent();
   // The history is read first, so that a value is not shown as new before its predecessor is known.
-  const { data: history, error: historyError } = useResource(change ? `history ${id}` : null, (signal) =>
-    readHistory(change!, signal),
-  );
+  const { data: history, error: historyError } = useHistory(change);
   const isIntentRead = (intent ?? intentError) !== undefined;
   const isHistoryRead = (history ?? historyError) !== undefined;
   const isRead = change !== undefined && isIntentRead && isHistoryRead;

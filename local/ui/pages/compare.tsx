@@ -79,6 +79,7 @@ export function ComparePage({ route: { query } }: { route: Route }) {
 const MAX_SETTERS = 1000;
 
 function Differences({ from, to, intent }: { from: string; to: string; intent: IntentView }) {
+  const [chosen, setChosen] = useState<readonly string[]>([]);
   const { data, error } = useResource(
     `compare ${from} ${to}`,
     (signal) => compare(from, to, intent, signal),
@@ -88,7 +89,6 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
   if (!data || (!setters && settersError === undefined)) return <Pending error={error} what="the values" />;
   const same = data.rows.filter(hasSameValue);
   const different = data.rows.filter((row) => !hasSameValue(row));
-  const [chosen, setChosen] = useState<readonly string[]>([]);
   const setBy = new Map(setters?.rows.map((row) => [row.change_id, row]));
   return (
     <Panel title={different.length === 0 ? "Nothing differs" : formatCount(different.length, "difference")}>

@@ -108,37 +108,41 @@ const SendFailure = ({ error, asksToken }: { error: unknown; asksToken: boolean 
 );
 
 /** The dialog of an action; `children` are its own inputs, `fields` their values. */
-export function ActionDialog<A extends RecordedAnswer>({
-  of,
-  fields,
-  signed: { signable, says = of.says, facts = [] },
-  mustSign = false,
-  lead,
-  children,
-  stale,
-  inDoubt,
-  onNext,
-  onClose,
-  wide = false,
-  ...sending
-}: SendOptions<A> & {
-  of: ActionForm;
-  fields: Fields;
-  signed: StatementTexts;
-  /** Requires a signature of each person who has a key. */
-  mustSign?: boolean;
-  /** Shown above the inputs; may ask for the token. */
-  lead?: (askToken: () => void) => ComponentChildren;
-  children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
-  /** Explains that the shown change was altered meanwhile, after which nothing can be sent. */
-  stale?: ((error: unknown) => ComponentChildren) | undefined;
-  /** Set to true while a request without an answer may have been done. */
-  inDoubt?: MutableRef<boolean>;
-  /** Opens the next waiting change once the action is recorded. */
-  onNext?: ((answer: A) => void) | undefined;
-  onClose: () => void;
-  wide?: boolean;
-}) {
+export function ActionDialog<A extends RecordedAnswer>(
+  props: SendOptions<A> & {
+    of: ActionForm;
+    fields: Fields;
+    signed: StatementTexts;
+    /** Requires a signature of each person who has a key. */
+    mustSign?: boolean;
+    /** Shown above the inputs; may ask for the token. */
+    lead?: (askToken: () => void) => ComponentChildren;
+    children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
+    /** Explains that the shown change was altered meanwhile, after which nothing can be sent. */
+    stale?: ((error: unknown) => ComponentChildren) | undefined;
+    /** Set to true while a request without an answer may have been done. */
+    inDoubt?: MutableRef<boolean>;
+    /** Opens the next waiting change once the action is recorded. */
+    onNext?: ((answer: A) => void) | undefined;
+    onClose: () => void;
+    wide?: boolean;
+  },
+) {
+  const {
+    of,
+    fields,
+    signed,
+    mustSign = false,
+    lead,
+    children,
+    stale,
+    inDoubt,
+    onNext,
+    onClose,
+    wide = false,
+    ...sending
+  } = props;
+  const { signable, says = of.says, facts = [] } = signed;
   const { label, person = "actor", isNameless = false, noteLabel = "Note", isNoteRequired = false } = of;
   const { data: intent } = useIntent();
   const storedName = useValue(personName);
@@ -239,13 +243,11 @@ const describeButton = (label: string, name: string, signs: boolean): string =>
   signs ? `${label} with your key` : name === "" ? `${label} now` : `${label} as ${name}`;
 
 /** An action in one tap: the statement, and a button that signs and sends it. */
-export function OneTapForm<A extends RecordedAnswer>({
-  of,
-  name,
-  fields,
-  signed: { signable, says = of.says, facts = [] },
-  ...sending
-}: SendOptions<A> & { of: ActionForm; name: string; fields: Fields; signed: StatementTexts }) {
+export function OneTapForm<A extends RecordedAnswer>(
+  props: SendOptions<A> & { of: ActionForm; name: string; fields: Fields; signed: StatementTexts },
+) {
+  const { of, name, fields, signed, ...sending } = props;
+  const { signable, says = of.says, facts = [] } = signed;
   const { stage, error, asksToken, send } = useSend<A>(actionPath(of), sending);
   const [prove, setProve] = useState<Prove | undefined>();
   const onSubmit = (event: Event) => {

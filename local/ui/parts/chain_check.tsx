@@ -60,15 +60,8 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
   );
 }
 
-function Verdict({
-  result: { fault, count, length },
-  from,
-  isReceiptChecked,
-}: {
-  result: ChainResult;
-  from: number;
-  isReceiptChecked: boolean;
-}) {
+function Verdict(props: { result: ChainResult; from: number; isReceiptChecked: boolean }) {
+  const { fault, count, length } = props.result;
   if (fault)
     return (
       <Notice tone="bad" alert>
@@ -80,9 +73,9 @@ function Verdict({
   return (
     <Notice tone="good" alert>
       <p>
-        {formatCount(count, "entry", "entries")} checked here, {from} to {length}: each matches its hash and is linked
-        to the entry before.{" "}
-        {isReceiptChecked
+        {formatCount(count, "entry", "entries")} checked here, {props.from} to {length}: each matches its hash and is
+        linked to the entry before.{" "}
+        {props.isReceiptChecked
           ? "The newest receipt of this browser is among them, so nothing before it was cut off or rewritten."
           : "Without a receipt, entries removed from the end or a rewritten log would not show."}
       </p>

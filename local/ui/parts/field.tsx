@@ -79,14 +79,14 @@ export const Lines = (
     Pick<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, "rows" | "maxLength" | "required" | "name" | "placeholder">,
 ) => textControl("textarea", props);
 
-export function Choice({
-  label,
-  hint,
-  error,
-  value,
-  onValue,
-  options,
-}: LabelProps & { value: string; onValue: (value: string) => void; options: readonly (readonly [string, string])[] }) {
+export function Choice(
+  props: LabelProps & {
+    value: string;
+    onValue: (value: string) => void;
+    options: readonly (readonly [string, string])[];
+  },
+) {
+  const { label, hint, error, value, onValue, options } = props;
   return (
     <Labelled label={label} hint={hint} error={error}>
       {(attributes) => (
@@ -102,35 +102,32 @@ export function Choice({
   );
 }
 
-export const CheckList = ({
-  legend,
-  options,
-  chosen,
-  onChosen,
-  format = (option) => option,
-}: {
+export function CheckList(props: {
   legend: string;
   options: readonly string[];
   chosen: readonly string[];
   onChosen: (chosen: string[]) => void;
   format?: (option: string) => string;
-}) => (
-  <fieldset class="buttons">
-    <legend>{legend}</legend>
-    {options.map((option) => (
-      <label key={option} class="check">
-        <input
-          type="checkbox"
-          checked={chosen.includes(option)}
-          onChange={({ currentTarget: { checked } }) =>
-            onChosen(options.filter((other) => (other === option ? checked : chosen.includes(other))))
-          }
-        />
-        <span>{format(option)}</span>
-      </label>
-    ))}
-  </fieldset>
-);
+}) {
+  const { legend, options, chosen, onChosen, format = (option) => option } = props;
+  return (
+    <fieldset class="buttons">
+      <legend>{legend}</legend>
+      {options.map((option) => (
+        <label key={option} class="check">
+          <input
+            type="checkbox"
+            checked={chosen.includes(option)}
+            onChange={({ currentTarget: { checked } }) =>
+              onChosen(options.filter((other) => (other === option ? checked : chosen.includes(other))))
+            }
+          />
+          <span>{format(option)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
 
 /** A field described by data: a choice where it has options, several lines where it has rows. */
 export interface FieldData<N extends string = string> extends Omit<

@@ -59,15 +59,9 @@ export const PendingPage = ({ title, error, what }: { title: string; error: unkn
 );
 
 /** Names with their contents; `wide` puts each name on a line of its own. */
-export const Facts = ({
-  of,
-  wide = false,
-}: {
-  of: readonly (readonly [string, ComponentChildren])[];
-  wide?: boolean;
-}) => (
-  <dl class={wide ? "facts wide" : "facts"}>
-    {of.map(([name, content]) => (
+export const Facts = (props: { of: readonly (readonly [string, ComponentChildren])[]; wide?: boolean }) => (
+  <dl class={props.wide ? "facts wide" : "facts"}>
+    {props.of.map(([name, content]) => (
       <div key={name}>
         <dt>{name}</dt>
         <dd>{content}</dd>

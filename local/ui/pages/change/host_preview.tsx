@@ -5,7 +5,6 @@ import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
-import { useResource } from "../../core/resource.tsx";
 import { readHostValue, type TargetValue, listResults } from "../../domain/plan.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { ChangeName } from "../../parts/change_name.tsx";
@@ -13,7 +12,7 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
 import { DryRunStatus, type HostOperation, useDryRun } from "./use_dry_run.tsx";
-import { readHistory } from "../../domain/change_history.ts";
+import { useHistory } from "../../domain/change_history.ts";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const RollbackPreview = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
@@ -133,8 +132,7 @@ function CurrentValueByDigest({ change, digest }: { change: ChangeDetail; digest
 
 /** Finds the change on a target whose value has the digest; undefined while the history is read, `by` undefined if no change has it. */
 export function useSetter(change: ChangeDetail, digest: string | undefined): { by: Change | undefined } | undefined {
-  const read = (signal: AbortSignal) => readHistory(change, signal);
-  const { data: history, error } = useResource(`history ${change.change_id}`, read);
+  const { data: history, error } = useHistory(change);
   return useMemo(() => {
     if (!(history ?? error)) return undefined;
     const hasSet = ({ change_id, value }: Change) =>

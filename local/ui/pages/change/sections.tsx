@@ -3,10 +3,9 @@ import { describeNoValue } from "../../domain/cautions.ts";
 import { isOpenChange } from "../../../../lib/changes/rules/current_state.ts";
 import type { ChangeDetail, Gate } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
-import { useResource } from "../../core/resource.tsx";
 import { changeHref } from "../../core/router.tsx";
 import { listRelated } from "../../domain/follow_ups.ts";
-import { readHistory, findReplaced } from "../../domain/change_history.ts";
+import { useHistory, findReplaced } from "../../domain/change_history.ts";
 import { isPatch } from "../../domain/text_diff.ts";
 import { type Badge, formatTitle } from "../../domain/statuses.ts";
 import { Cautions, Failure } from "../../parts/notice.tsx";
@@ -22,7 +21,7 @@ const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChan
 
 /** The new value of the change, compared with the earlier one, and the reason. */
 export function ValuePanel({ change }: { change: ChangeDetail }) {
-  const { data: history, error } = useResource(`history ${change.change_id}`, (signal) => readHistory(change, signal));
+  const { data: history, error } = useHistory(change);
   const before = history && findReplaced(change, history);
   const recorded = history ? <RecordedDifference change={change} before={before} /> : <Failure error={error} />;
   const live = listRelated(change, "live");

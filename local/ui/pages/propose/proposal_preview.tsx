@@ -65,18 +65,15 @@ export function ProposalPreview(props: {
 }
 
 /** The answer of the rules about one target, and the difference there. */
-function TargetPreview({
-  draft,
-  name,
-  intent: { policy },
-  supersedes,
-}: {
+function TargetPreview(props: {
   draft: Draft;
   /** Names the target of a plan. */
   name: string | undefined;
   intent: IntentView;
   supersedes: string | undefined;
 }) {
+  const { draft, name, supersedes } = props;
+  const { policy } = props.intent;
   const answer = usePolicyAnswer(draft);
   const current = useCurrentValue(draft);
   const { json } = parseValue(draft.kind, draft.value);
