@@ -20,10 +20,9 @@ import type { RecordedAnswer } from "../parts/action_dialog.tsx";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Failure } from "../parts/notice.tsx";
 import { Facts, PageHead, Panel, PendingPage } from "../parts/panel.tsx";
-import { UserText, Prose, UserLink } from "../parts/text.tsx";
+import { UserText, Prose, SentenceList, UserLink } from "../parts/text.tsx";
 import { Timeline } from "../parts/timeline.tsx";
 import { Age, Moment } from "../parts/time.tsx";
-import { BoundsList } from "./mandates/draft.tsx";
 
 const DecideMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.DecideMandate));
 const SignMandate = lazy(() => import("./mandates/decide.tsx").then((part) => part.SignMandate));
@@ -84,7 +83,7 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
       <div class="columns main-first">
         <div>
           <Panel title="What it allows">
-            <BoundsList of={describeBounds(mandate)} />
+            <SentenceList label="What it allows" of={describeBounds(mandate)} />
             {note !== "" && <Prose text={note} />}
             {mandate.systems.length > 0 && (
               <p class="quiet">

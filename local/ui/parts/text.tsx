@@ -114,6 +114,17 @@ export const SentenceLine = ({ parts, ...attributes }: { parts: readonly Part[];
   </p>
 );
 
+/** Sentences that contain texts of users, as a list. */
+export const SentenceList = ({ of, label }: { of: readonly string[]; label: string }) => (
+  <ul class="reasons" aria-label={label}>
+    {of.map((sentence) => (
+      <li key={sentence}>
+        <UserText text={sentence} />
+      </li>
+    ))}
+  </ul>
+);
+
 /** A block of JSON or other code. */
 export function Code({ children, label }: { children: string; label: string }) {
   return (

@@ -15,7 +15,7 @@ import { CheckList, type FieldData, FieldList, Suggestions } from "../../parts/f
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SubmitButton, useIdempotencyKeys, useSubmit } from "../../parts/form_submit.tsx";
-import { UserText } from "../../parts/text.tsx";
+import { SentenceList } from "../../parts/text.tsx";
 
 const DAY_MS = 86_400_000;
 
@@ -154,7 +154,8 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
         )}
         <FieldList {...form} of={PURPOSE} />
         <h3>What it would allow</h3>
-        <BoundsList
+        <SentenceList
+          label="What it allows"
           of={describeBounds({ ...bounds, agent: bounds.agent || "The agent", max_per_day, max_open } as never)}
         />
         <Failure error={error} alert />
@@ -163,13 +164,3 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
     </Panel>
   );
 }
-
-export const BoundsList = ({ of }: { of: readonly string[] }) => (
-  <ul class="reasons" aria-label="What it allows">
-    {of.map((sentence) => (
-      <li key={sentence}>
-        <UserText text={sentence} />
-      </li>
-    ))}
-  </ul>
-);

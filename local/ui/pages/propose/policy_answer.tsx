@@ -2,7 +2,7 @@ import type { Policy, PolicyAnswer as Answer } from "../../core/api_types.ts";
 import { formatCount, localizeTimes } from "../../core/format.ts";
 import { listValueRules } from "../../domain/value_rules.ts";
 import { Notice } from "../../parts/notice.tsx";
-import { UserText } from "../../parts/text.tsx";
+import { SentenceList, UserText } from "../../parts/text.tsx";
 
 /** The tier of the draft, the approvals that it needs, and the rules for its value. */
 export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Policy | undefined }) {
@@ -39,15 +39,7 @@ export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Polic
           )}
         </>
       )}
-      {rules.length > 0 && (
-        <ul class="reasons" aria-label="Allowed values">
-          {rules.map((rule) => (
-            <li key={rule}>
-              <UserText text={rule} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {rules.length > 0 && <SentenceList label="Allowed values" of={rules} />}
     </>
   );
 }
