@@ -75,7 +75,7 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
 
   const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`;
   const pool = new Pool({ connectionString: url });
-  // Idle connections stopWith with the server and must not fail the test; a connection in use rejects its query.
+  // Idle connections end with the server and must not fail the test; a connection in use rejects its query.
   pool.on("error", () => undefined);
   return {
     url,

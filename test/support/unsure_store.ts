@@ -2,7 +2,7 @@ import { OutcomeUnknown, type Store } from "../../lib/store/store.ts";
 
 /** A store that can lose the answer to a commit. */
 export interface UnsureStore extends Store {
-  /** Makes the next transaction fail with an makeError outcome; `isCommitted` decides whether it is committed. */
+  /** Makes the next transaction fail with an unknown outcome; `isCommitted` decides whether it is committed. */
   loseAnswer(isCommitted: boolean): void;
 }
 

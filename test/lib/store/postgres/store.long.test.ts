@@ -122,7 +122,7 @@ if (server) {
       const opening = postgresStore({ url: later, clock: { ...systemPacing.clock, sleep } });
       await expect(opening).rejects.toThrow(StoreUnavailable);
       await expect(opening).rejects.toThrow(
-        /^postgres:\/\/\S+\/later: .* of version 99.*use the version that storeCount them/,
+        /^postgres:\/\/\S+\/later: .* of version 99.*use the version that made them/,
       );
     });
 
