@@ -1,11 +1,11 @@
-/** Asks a service and records the first success of each endpoint. */
+/** Sends requests to a service and records the first success of each endpoint. */
 import type { TestClock } from "../support/clock.ts";
 import { SECOND } from "../support/clock.ts";
 import { findEndpoint } from "../support/checked_fetch.ts";
 import type { Fetch, Reply } from "../support/client.ts";
 import { ORIGIN, requestPath } from "../support/requests.ts";
 
-/** A request with its answer, as a golden file has it. */
+/** A request and its response, in the form of a golden file. */
 export interface Exchange {
   request: string;
   sent?: object;
@@ -16,20 +16,19 @@ export interface Exchange {
 
 type Sent = Readonly<Record<string, unknown>>;
 
-/** A client of a service that may be exchanged for another; time passes by a second before each request. */
+/** A client of a service; the clock advances by a second before each request. */
 export interface Recorder {
   post(path: string, sent?: Sent | string, headers?: Record<string, string>): Promise<Reply["body"]>;
   get(path: string, headers?: Record<string, string>): Promise<Exchange>;
-  /** A request that is recorded nowhere, whatever its answer. */
+  /** Sends a request without recording its response. */
   exchange(method: string, path: string, sent?: Sent | string, headers?: Record<string, string>): Promise<Exchange>;
   /** The first success of each endpoint, by its operation. */
   answers: Map<string, Exchange>;
-  /** The service that answers from now on. */
-  use(fetch: Fetch): void;
+  /** Replaces the service, for example after a restart. */
+  setService(fetch: Fetch): void;
 }
 
-/** Makes a recorder. */
-export function recorder(clock: TestClock): Recorder {
+export function createRecorder(clock: TestClock): Recorder {
   const answers = new Map<string, Exchange>();
   let fetch: Fetch;
 
@@ -57,46 +56,46 @@ export function recorder(clock: TestClock): Recorder {
       request: `${method} ${requestPath(path)}`,
       ...(sent && { sent: isText ? sent.split("\n") : sent }),
       status: response.status,
-      headers: headersOf(response),
-      body: await bodyOf(response),
+      headers: listHeaders(response),
+      body: await readBody(response),
     };
   }
 
-  async function recorded(...request: Parameters<Recorder["exchange"]>): Promise<Exchange> {
-    const found = await exchange(...request);
+  async function sendAndRecord(...request: Parameters<Recorder["exchange"]>): Promise<Exchange> {
+    const result = await exchange(...request);
     const { operation } = findEndpoint(request[0], new URL(ORIGIN + requestPath(request[1])).pathname)!;
-    if (found.status < 300 && !answers.has(operation)) answers.set(operation, found);
-    return found;
+    if (result.status < 300 && !answers.has(operation)) answers.set(operation, result);
+    return result;
   }
 
   return {
     answers,
     exchange,
-    use: (next) => void (fetch = next),
-    get: (path, headers) => recorded("GET", path, undefined, headers),
+    setService: (next) => void (fetch = next),
+    get: (path, headers) => sendAndRecord("GET", path, undefined, headers),
     async post(path, sent = {}, headers) {
-      const { status, body } = await recorded("POST", path, sent, headers);
+      const { status, body } = await sendAndRecord("POST", path, sent, headers);
       if (status >= 300) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
       return body;
     },
   };
 }
 
-/** The headers of an answer, but the id of its request. */
-const headersOf = ({ headers }: Response): Record<string, string> =>
+/** Lists the headers of a response, except the id of the request. */
+const listHeaders = ({ headers }: Response): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name !== "x-request-id").sort());
 
-/** JSON as it is, text by its lines, an archive by its files. */
-async function bodyOf(response: Response): Promise<unknown> {
+/** Returns JSON as parsed, a text as its lines, and an archive as its files. */
+async function readBody(response: Response): Promise<unknown> {
   const type = response.headers.get("content-type") ?? "";
-  if (type === "application/x-tar") return filesIn(Buffer.from(await response.arrayBuffer()));
+  if (type === "application/x-tar") return readArchive(Buffer.from(await response.arrayBuffer()));
   const text = await response.text();
   if (text === "") return null;
   return type.startsWith("application/json") ? JSON.parse(text) : text.split("\n");
 }
 
-/** The files of an archive, by name, each by its lines. */
-function filesIn(bytes: Buffer): Record<string, string[]> {
+/** Returns the lines of each file of an archive, by name, mode and time. */
+function readArchive(bytes: Buffer): Record<string, string[]> {
   const files: Record<string, string[]> = {};
   for (let at = 0; bytes[at] !== 0;) {
     const field = (from: number, length: number) =>

@@ -1,55 +1,54 @@
-/** The golden files as the service would write them now: the text of each by its name. */
+/** Creates the golden files from a service: the text of each by its name. */
 import { app, endpoints } from "../../handlers/index.ts";
 import { readHead } from "../../lib/audit/chain.ts";
 import { canonicalJson } from "../../lib/kit/canonical_json.ts";
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import type { Version } from "../../lib/store/version.ts";
 import { get } from "../support/requests.ts";
-import type { Life } from "./life.ts";
+import type { History } from "./history.ts";
 import type { Exchange } from "./recorder.ts";
-import { AGENT_SECRET } from "./setting.ts";
+import { AGENT_SECRET } from "./setup.ts";
 
 /** Metrics of the process, which vary by machine and moment. */
 const VARYING_METRICS = /^(?:# (?:HELP|TYPE) )?(?:process_|nodejs_|countersign_http_request_duration_)/;
 
-/** Digests in place of two large answers; what differs in the document is found by path. */
-const DIGESTED = ["getApiDocument", "getApiPage"];
+/** Operations whose large answers are stored as digests; a file has the digests of parts of the document. */
+const DIGESTED_OPERATIONS = ["getApiDocument", "getApiPage"];
 
-/** Collections that have a file of their own (the log), or are no part of what is promised. */
+/** Collections without a file in `stored`; the log has its own file. */
 const NOT_STORED = ["audit"];
 
-/** Reads everything that is compared. */
-export async function recordings(life: Life): Promise<Map<string, string>> {
+export async function createRecordings(history: History): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  const answers = await recordAnswers(life);
-  const lines = (exchange: Exchange | undefined): string => (exchange!.body as string[]).join("\n");
-  const { seats } = life.changes;
+  const answers = await recordAnswers(history);
+  const joinLines = (exchange: Exchange | undefined): string => (exchange!.body as string[]).join("\n");
+  const { seats } = history.changes;
 
-  const log = lines(await life.api.exchange("GET", "audit?format=jsonl"));
+  const log = joinLines(await history.api.exchange("GET", "audit?format=jsonl"));
   files.set("log.jsonl", log);
-  files.set("export.txt", exportWithoutLog(lines(answers.get("exportAuditLog")), log));
-  files.set("certificate.txt", lines(answers.get("getCertificate")));
-  files.set("metrics.txt", metricsIn(lines(answers.get("getMetrics"))));
-  files.set("pack.json", pretty((await life.api.exchange("GET", `pack?change_id=${seats}`)).body));
-  files.set("pack.html", lines(await life.api.exchange("GET", `pack?change_id=${seats}&format=html`)));
+  files.set("export.txt", exportWithoutLog(joinLines(answers.get("exportAuditLog")), log));
+  files.set("certificate.txt", joinLines(answers.get("getCertificate")));
+  files.set("metrics.txt", withoutVaryingMetrics(joinLines(answers.get("getMetrics"))));
+  files.set("pack.json", pretty((await history.api.exchange("GET", `pack?change_id=${seats}`)).body));
+  files.set("pack.html", joinLines(await history.api.exchange("GET", `pack?change_id=${seats}&format=html`)));
   files.set("openapi.json", pretty(digestDocument(answers.get("getApiDocument")!.body)));
-  files.set("ofrep.json", pretty(await recordFlags(life)));
-  files.set("errors.json", pretty(await recordErrors(life)));
-  for (const operation of ["exportAuditLog", "getCertificate", "getMetrics", ...DIGESTED]) {
+  files.set("ofrep.json", pretty(await recordFlags(history)));
+  files.set("errors.json", pretty(await recordErrors(history)));
+  for (const operation of ["exportAuditLog", "getCertificate", "getMetrics", ...DIGESTED_OPERATIONS]) {
     const answer = answers.get(operation)!;
     const isVarying = operation === "getMetrics";
     const text = isVarying ? "metrics.txt" : portableSha256(canonicalJson(answer.body));
     answers.set(operation, { ...answer, body: isVarying ? { file: text } : { sha256: text } });
   }
   for (const [operation, answer] of answers) files.set(`answers/${operation}.json`, pretty(answer));
-  for (const [collection, text] of await dumpStore(life)) files.set(`stored/${collection}.jsonl`, text);
+  for (const [collection, text] of await dumpStore(history)) files.set(`stored/${collection}.jsonl`, text);
   return files;
 }
 
 const pretty = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** The answers of the life, and of every endpoint that reads. */
-async function recordAnswers({ api, deps, changes }: Life): Promise<Map<string, Exchange>> {
+/** Returns the answers of the history, and requests every endpoint that reads. */
+async function recordAnswers({ api, deps, changes }: History): Promise<Map<string, Exchange>> {
   const [report] = await deps.evolved!.list();
   const { origin } = (await readHead(deps.store))!;
   const values: Record<string, string> = {
@@ -71,21 +70,21 @@ async function recordAnswers({ api, deps, changes }: Life): Promise<Map<string, 
     listAuditEntries: "?limit=5",
   };
   for (const { method, path, operation } of endpoints) {
-    const there =
+    const filledPath =
       path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name]!)) + (queries[operation] ?? "");
-    if (operation === "streamEvents") api.answers.set(operation, await readEvents(deps, there));
-    else if (method === "GET") await api.get(there);
-    else if (path.startsWith("/ofrep/")) await api.post(there, { context: { targetingKey: "acme" } });
+    if (operation === "streamEvents") api.answers.set(operation, await readEvents(deps, filledPath));
+    else if (method === "GET") await api.get(filledPath);
+    else if (path.startsWith("/ofrep/")) await api.post(filledPath, { context: { targetingKey: "acme" } });
   }
   return api.answers;
 }
 
 const EVENTS_READ = 3;
 
-/** The first events of a stream from the beginning. */
-async function readEvents(deps: Life["deps"], path: string): Promise<Exchange> {
-  const answered = await app(deps)(get(`${path}?after=0.0.0.0`, { "x-request-id": "golden" }));
-  const reader = answered
+/** Reads the first events of a stream. */
+async function readEvents(deps: History["deps"], path: string): Promise<Exchange> {
+  const response = await app(deps)(get(`${path}?after=0.0.0.0`, { "x-request-id": "golden" }));
+  const reader = response
     .body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
     .getReader();
   let text = "";
@@ -93,8 +92,8 @@ async function readEvents(deps: Life["deps"], path: string): Promise<Exchange> {
   await reader.cancel();
   return {
     request: `GET ${path}?after=0.0.0.0`,
-    status: answered.status,
-    headers: Object.fromEntries([...answered.headers].filter(([name]) => name !== "x-request-id").sort()),
+    status: response.status,
+    headers: Object.fromEntries([...response.headers].filter(([name]) => name !== "x-request-id").sort()),
     body: text
       .split("\n\n")
       .slice(0, EVENTS_READ + 1)
@@ -102,29 +101,29 @@ async function readEvents(deps: Life["deps"], path: string): Promise<Exchange> {
   };
 }
 
-/** OpenFeature's evaluation of one flag and of all, and its errors. */
-async function recordFlags({ api }: Life): Promise<Exchange[]> {
-  const of = (targetingKey?: string) => ({ context: targetingKey === undefined ? {} : { targetingKey } });
+/** Records evaluations of one flag and of all flags by OFREP, and errors. */
+async function recordFlags({ api }: History): Promise<Exchange[]> {
+  const withKey = (targetingKey?: string) => ({ context: targetingKey === undefined ? {} : { targetingKey } });
   const flags = "/ofrep/v1/evaluate/flags";
-  const all = await api.exchange("POST", flags, of("acme"));
+  const all = await api.exchange("POST", flags, withKey("acme"));
   const known = { "if-none-match": all.headers["etag"]! };
   return [
     all,
-    await api.exchange("POST", flags, of("acme"), known),
-    await api.exchange("POST", flags, of()),
-    await api.exchange("POST", `${flags}/limits.seats`, of("acme")),
-    await api.exchange("POST", `${flags}/ui.banner`, of("acme")),
-    await api.exchange("POST", `${flags}/limits.seats`, of()),
+    await api.exchange("POST", flags, withKey("acme"), known),
+    await api.exchange("POST", flags, withKey()),
+    await api.exchange("POST", `${flags}/limits.seats`, withKey("acme")),
+    await api.exchange("POST", `${flags}/ui.banner`, withKey("acme")),
+    await api.exchange("POST", `${flags}/limits.seats`, withKey()),
     await api.exchange("POST", `${flags}/limits.seats`, { context: 1 }),
     await api.exchange("POST", flags, "{", { "content-type": "application/json" }),
   ];
 }
 
-/** Errors of each kind, as callers see them. */
-async function recordErrors({ api, changes: { seats, discount, pending } }: Life): Promise<Exchange[]> {
+/** Records error responses of each kind. */
+async function recordErrors({ api, changes: { seats, discount, pending } }: History): Promise<Exchange[]> {
   const asAgent = { authorization: `Bearer ${AGENT_SECRET}` };
   const proposal = { tenant_id: "acme", kind: "config", target: "ui.x", summary: "X", proposer: "pat" };
-  const asked: Parameters<typeof api.exchange>[] = [
+  const requests: Parameters<typeof api.exchange>[] = [
     ["GET", "/nowhere"],
     ["PUT", "/api/state"],
     ["GET", "changes/chg_none"],
@@ -148,19 +147,18 @@ async function recordErrors({ api, changes: { seats, discount, pending } }: Life
     ["POST", "/add-checkpoint", "old 0\n", { "content-type": "text/plain" }],
   ];
   const errors: Exchange[] = [];
-  for (const one of asked) errors.push(await api.exchange(...one));
+  for (const request of requests) errors.push(await api.exchange(...request));
   return errors;
 }
 
-/** An export in which the lines of the log, which has a file of its own, are numbers. */
+/** Replaces the lines of the log in an export by their numbers. */
 function exportWithoutLog(text: string, log: string): string {
   const entries = log.trimEnd().split("\n");
   const shortened = (line: string): string => (entries.includes(line) ? `entry ${entries.indexOf(line) + 1}` : line);
   return text.split("\n").map(shortened).join("\n");
 }
 
-/** The lines that are the same on each machine. */
-const metricsIn = (text: string): string =>
+const withoutVaryingMetrics = (text: string): string =>
   text
     .split("\n")
     .filter((line) => !VARYING_METRICS.test(line))
@@ -172,7 +170,7 @@ interface Document {
   components: Record<string, Record<string, object>>;
 }
 
-/** A digest of each operation and component, so that a difference has a place, and of all. */
+/** Returns digests of the document and of each operation and component, which show where a difference is. */
 function digestDocument(body: unknown): object {
   const document = body as Document;
   const digests = (groups: Record<string, Record<string, object>>, separator: string): Record<string, string> =>
@@ -193,8 +191,8 @@ function digestDocument(body: unknown): object {
   };
 }
 
-/** Every record of the store, by collection: its id, its revision and its JSON text; what was deleted counts by its revision. */
-async function dumpStore({ store }: Life): Promise<Map<string, string>> {
+/** Returns the records of each collection: id, revision and JSON text; `null` is the text of a deleted record. */
+async function dumpStore({ store }: History): Promise<Map<string, string>> {
   const lines = new Map<string, string>();
   const add = ({ collection, id, revision, json }: Version): void => {
     const value = json ? json.text : "null";

@@ -1,4 +1,4 @@
-/** A scripted life of a product that leaves an entry of each type in the log and a record in most collections. */
+/** Runs a fixed history of a product, with an entry of each type in the log and a record in most collections. */
 import { app } from "../../handlers/index.ts";
 import { readHead } from "../../lib/audit/chain.ts";
 import { migrate } from "../../lib/changes/moving/migrate.ts";
@@ -16,80 +16,80 @@ import { makeMessage } from "../support/mcp.ts";
 import { rewindingStore } from "../support/rewinding_store.ts";
 import { fails } from "../support/scripted_adapter.ts";
 import type { Signer } from "../support/signed.ts";
-import { type Recorder, recorder } from "./recorder.ts";
+import { type Recorder, createRecorder } from "./recorder.ts";
 import type { Manifest } from "../support/intents.ts";
-import { AGENT, AGENT_SECRET, ANA, BO, INTENT, MANDATED, setting, createWatch } from "./setting.ts";
+import { AGENT, AGENT_SECRET, ANA, BO, INTENT, MANDATE_INTENT, createSetup, createWatch } from "./setup.ts";
 
-/** The service at the end of its life, with what it answered, and the ids of some changes. */
-export interface Life {
+/** The service at the end of the history, with its recorded answers and the ids of some changes. */
+export interface History {
   deps: TestDeps;
-  /** The store that it ends on. */
+  /** The last store of the service. */
   store: Store;
   api: Recorder;
   changes: Record<"seats" | "discount" | "pending" | "mandate", string>;
 }
 
-/** The service under a life, with shorthands for its steps. */
-interface Stage extends ReturnType<typeof setting> {
+/** The service during the history, with shorter calls for its steps. */
+interface HistoryContext extends ReturnType<typeof createSetup> {
   deps: TestDeps;
   store: Store;
   api: Recorder;
-  changes: Life["changes"];
-  propose(over: object): Promise<string>;
+  changes: History["changes"];
+  propose(fields: object): Promise<string>;
   /** Consents with a signature. */
-  sign(pen: Signer, decision: "approve" | "review" | "note", fields: Record<string, unknown>): Promise<void>;
+  sign(signer: Signer, decision: "approve" | "review" | "note", fields: Record<string, unknown>): Promise<void>;
   run(action: string): Promise<unknown>;
 }
 
 const asAgent = { authorization: `Bearer ${AGENT_SECRET}` };
 
-/** Plays the life, and returns the open service as it is then. */
-export async function playLife(): Promise<Life> {
+/** Runs the history and returns the open service. */
+export async function runHistory(): Promise<History> {
   const first = memoryStore();
-  const given = setting(first);
-  const api = recorder(given.options.clock);
-  const stage: Stage = {
-    ...given,
+  const setup = createSetup(first);
+  const api = createRecorder(setup.options.clock);
+  const context: HistoryContext = {
+    ...setup,
     api,
     deps: undefined as never,
     store: first,
     changes: { seats: "", discount: "", pending: "", mandate: "" },
-    async propose(over) {
-      const stated = { tenant_id: "acme", kind: "config", summary: "Change a setting", proposer: "pat", ...over };
-      return (await api.post("propose", stated)).change_id;
+    async propose(fields) {
+      const proposal = { tenant_id: "acme", kind: "config", summary: "Change a setting", proposer: "pat", ...fields };
+      return (await api.post("propose", proposal)).change_id;
     },
-    async sign(pen, decision, fields) {
+    async sign(signer, decision, fields) {
       const { statement } = await api.post("consent-statement", { decision, ...fields });
       const { approver, ...rest } = fields;
       const name = decision === "note" ? "actor" : "approver";
-      const proof = { proof: pen.sign(statement), at: JSON.parse(statement).at };
+      const proof = { proof: signer.sign(statement), at: JSON.parse(statement).at };
       await api.post(decision, { ...rest, [name]: approver, ...proof });
     },
     run: (action) => api.post("/api/action/run-now", { action }),
   };
-  await openOn(stage, first);
-  await changeSettings(stage);
-  await endOtherwise(stage);
-  await meetTrouble(stage);
-  await useOperations(stage);
-  await letTimePass(stage);
-  await moveAndLose(stage, first);
-  await leaveOpen(stage);
-  await rollOut(stage);
-  await askForRelease(stage);
-  await consentInAdvance(stage);
-  return stage;
+  await openService(context, first);
+  await changeSettings(context);
+  await endWithoutApply(context);
+  await handleProblems(context);
+  await useOperations(context);
+  await letTimePass(context);
+  await moveAndLoseEnd(context, first);
+  await leaveChangesOpen(context);
+  await rollOut(context);
+  await requestRelease(context);
+  await useMandate(context);
+  return context;
 }
 
-async function openOn(stage: Stage, store: Store, intent: Manifest = INTENT): Promise<void> {
-  stage.store = store;
-  stage.deps = await openDeps({ ...stage.options, store, intent });
-  Object.assign(stage.deps, { watch: createWatch((await readHead(store))!.origin) });
-  stage.api.use(app(stage.deps));
+async function openService(context: HistoryContext, store: Store, intent: Manifest = INTENT): Promise<void> {
+  context.store = store;
+  context.deps = await openDeps({ ...context.options, store, intent });
+  Object.assign(context.deps, { watch: createWatch((await readHead(store))!.origin) });
+  context.api.setService(app(context.deps));
 }
 
 /** Changes that are consented to in each way, applied and rolled back. */
-async function changeSettings({ api, adapter, propose, sign, changes }: Stage): Promise<void> {
+async function changeSettings({ api, adapter, propose, sign, changes }: HistoryContext): Promise<void> {
   await api.post("kpi", { csat: 4, nrr_quarterly: 1.02, actor: "metrics", note: "Monthly close" });
   const seats = { target: "limits.seats", value: { seats: 20 }, kpi: "csat", expected_delta_k: 0.1 };
   changes.seats = await propose({ ...seats, summary: "Allow 20 seats", rationale: "Sales asks for it", risk: "low" });
@@ -118,7 +118,7 @@ async function changeSettings({ api, adapter, propose, sign, changes }: Stage): 
 }
 
 /** A signed proposal that needs no consent. */
-async function proposeMinor({ api }: Pick<Stage, "api">): Promise<void> {
+async function proposeMinor({ api }: Pick<HistoryContext, "api">): Promise<void> {
   const minor = { tier: "minor", risk: "low", affected_users: 3, reversible: true, proposer: "ana" };
   const proposal = {
     tenant_id: "acme",
@@ -135,7 +135,7 @@ async function proposeMinor({ api }: Pick<Stage, "api">): Promise<void> {
 }
 
 /** Changes that end without being applied. */
-async function endOtherwise({ api, propose, deps }: Stage): Promise<void> {
+async function endWithoutApply({ api, propose, deps }: HistoryContext): Promise<void> {
   const followup = { tenant_id: "globex", affected_users: 80, expected_delta_k: 2, proposer: "pat" };
   const { change_id } = await api.post("propose-crm-followup", followup);
   await api.post("deny", { change_id, approver: "cy", note: "Not this quarter" });
@@ -153,7 +153,7 @@ async function endOtherwise({ api, propose, deps }: Stage): Promise<void> {
 }
 
 /** A freeze with an emergency, drift, a guardrail that trips, and a record that was edited. */
-async function meetTrouble({ api, adapter, propose, sign, run, deps, changes }: Stage): Promise<void> {
+async function handleProblems({ api, adapter, propose, sign, run, deps, changes }: HistoryContext): Promise<void> {
   await api.post("freeze", { actor: "cy", note: "Quarter end", until: "2026-01-06T08:00:00Z" });
   const urgent = await propose({ target: "mail.server", value: "backup", risk: "high" });
   await api.post("approve", { change_id: urgent, approver: "cy", emergency: true, note: "Mails do not leave" });
@@ -174,8 +174,8 @@ async function meetTrouble({ api, adapter, propose, sign, run, deps, changes }: 
   await run("rebuild");
 }
 
-/** Tasks, chat, actions, and questions to peers. */
-async function useOperations({ api, run }: Stage): Promise<void> {
+/** Tasks, chat, actions, and a query to peers. */
+async function useOperations({ api, run }: HistoryContext): Promise<void> {
   const task = { title: "What failed last week?", priority: "high", required_dimension: "R" };
   const { task_id } = await api.post("/api/tasks", task);
   await run("run_next_task");
@@ -185,8 +185,8 @@ async function useOperations({ api, run }: Stage): Promise<void> {
   for (const action of ["verify_audit", "evaluate_outcomes"]) await run(action);
 }
 
-/** A change that nobody decides on expires, and a clock runs ahead. */
-async function letTimePass({ api, propose, run, deps }: Stage): Promise<void> {
+/** A change without a decision expires, and a clock runs ahead. */
+async function letTimePass({ api, propose, run, deps }: HistoryContext): Promise<void> {
   const { clock } = deps;
   await propose({ target: "ui.logo", value: "blue", summary: "Paint the logo" });
   clock.advance(73 * HOUR);
@@ -204,12 +204,12 @@ async function letTimePass({ api, propose, run, deps }: Stage): Promise<void> {
 }
 
 /** The store is moved into another, which loses its end. */
-async function moveAndLose(stage: Stage, first: Store): Promise<void> {
-  const { api, options } = stage;
+async function moveAndLoseEnd(context: HistoryContext, first: Store): Promise<void> {
+  const { api, options } = context;
   const moved = rewindingStore();
   const to = { to: moved.store, name: "the new store", actor: "cy" };
   await migrate({ from: first.bulk!, name: "the old store" }, to, { clock: options.clock, sha256: portableSha256 });
-  await openOn(stage, moved.store);
+  await openService(context, moved.store);
   const before = await moved.copy();
   await api.post("kpi", { csat: 4.5 });
   await moved.goBack(before);
@@ -221,8 +221,8 @@ async function moveAndLose(stage: Stage, first: Store): Promise<void> {
 }
 
 /** Leaves a change in each open status, and has the log cosigned. */
-async function leaveOpen(stage: Stage): Promise<void> {
-  const { api, adapter, propose, sign, run, changes } = stage;
+async function leaveChangesOpen(context: HistoryContext): Promise<void> {
+  const { api, adapter, propose, sign, run, changes } = context;
   changes.pending = await propose({ target: "limits.seats", value: { seats: 30 }, tier: "major" });
   await sign(BO, "approve", { change_id: changes.pending, approver: "bo" });
   const ready = await propose({ target: "ui.font", value: "serif", affected_users: 4000 });
@@ -238,7 +238,7 @@ async function leaveOpen(stage: Stage): Promise<void> {
   await api.post("apply", { change_id: urgent });
   await run("check_drift");
   await api.post("restore", { change_id: changes.seats, actor: "cy", note: "Removed by hand" });
-  await applyThemselves(stage);
+  await applyAutomatically(context);
   await run("checkpoint");
   const { body } = await api.exchange("GET", "audit/checkpoint");
   const note = (body as { checkpoint: string }).checkpoint;
@@ -246,7 +246,7 @@ async function leaveOpen(stage: Stage): Promise<void> {
 }
 
 /** A change that is rolled out in steps on the record: held, resumed, advanced, and taken back. */
-async function rollOut({ api, adapter, propose, deps }: Stage): Promise<void> {
+async function rollOut({ api, adapter, propose, deps }: HistoryContext): Promise<void> {
   adapter.carries = ({ target }) => !target.startsWith("wave.");
   const stages = {
     fed_by: AGENT,
@@ -273,8 +273,8 @@ async function rollOut({ api, adapter, propose, deps }: Stage): Promise<void> {
   await feed(1, { n: 50000, sum: 5000 });
 }
 
-/** A release that its tool asks for once it is consented to. */
-async function askForRelease({ api, adapter, propose, deps }: Stage): Promise<void> {
+/** A release whose tool calls the gate after its approval. */
+async function requestRelease({ api, adapter, propose, deps }: HistoryContext): Promise<void> {
   const head = "6f1ed002ab5595859014ebf0951522d9c7a4b3f2";
   const target = "deploy/42/production";
   const change_id = await propose({ target, value: { repository_id: 42, environment: "production", head } });
@@ -288,11 +288,11 @@ async function askForRelease({ api, adapter, propose, deps }: Stage): Promise<vo
   await api.post("/api/gate/github", github.body(deployment) as Record<string, unknown>, Object.fromEntries(headers));
 }
 
-/** A mandate under an intent that allows one: signed, suspended by a rollback, narrowed, resumed and revoked. */
-async function consentInAdvance(stage: Stage): Promise<void> {
-  const { api, changes, store } = stage;
-  await openOn(stage, store, MANDATED);
-  const until = new Date(stage.deps.clock.now() + 20 * DAY).toISOString();
+/** A mandate under an intent with `policy.mandates`: signed, suspended by a rollback, narrowed, resumed and revoked. */
+async function useMandate(context: HistoryContext): Promise<void> {
+  const { api, changes, store } = context;
+  await openService(context, store, MANDATE_INTENT);
+  const until = new Date(context.deps.clock.now() + 20 * DAY).toISOString();
   const bounds = { agent: AGENT, targets: ["price.*"], kinds: ["config"], tenants: ["acme"], max_per_day: 5, until };
   const { mandate_id } = await api.post("mandates", { ...bounds, note: "Prices follow the market" });
   const sign = async (decision: string, path: string, fields: object = {}) => {
@@ -315,11 +315,11 @@ async function consentInAdvance(stage: Stage): Promise<void> {
   await sign("mandate_resume", "mandate-resume");
   await sign("mandate_revoke", "mandate-revoke", { note: "The quarter is over" });
   changes.mandate = mandate_id;
-  await openOn(stage, store, { ...INTENT, update_epoch: 3 });
+  await openService(context, store, { ...INTENT, update_epoch: 3 });
 }
 
-/** Changes that apply by themselves: one does, one is rejected by its target system, and one waits for its time. */
-async function applyThemselves({ api, adapter, propose, sign, run, deps }: Stage): Promise<void> {
+/** Changes that apply automatically: one is applied, one is rejected by its target system, and one waits for its time. */
+async function applyAutomatically({ api, adapter, propose, sign, run, deps }: HistoryContext): Promise<void> {
   const change_id = await propose({ target: "ui.badge", value: 3, apply_when: "approved" });
   await sign(ANA, "approve", { change_id, approver: "ana", note: "Whenever it is ready" });
   await run("cycle");

@@ -1,4 +1,4 @@
-/** The service whose life is recorded: fixed time, ids, keys and intent, so that each run is the same to the byte. */
+/** The set-up of the recorded service: fixed time, ids, keys and intent, so that each run produces the same bytes. */
 import { createPublicKey, sign } from "node:crypto";
 import { vi } from "vitest";
 import { formatVerifierKey, parseVerifierKey } from "../../lib/audit/note.ts";
@@ -48,20 +48,20 @@ export const INTENT: Manifest = {
   },
 };
 
-/** The intent of a while, under which people sign mandates. */
-export const MANDATED: Manifest = {
+/** The intent under which people sign mandates. */
+export const MANDATE_INTENT: Manifest = {
   ...INTENT,
   update_epoch: 2,
   policy: { approvers: ["ana", "bo"], signed_only: true, mandates: { targets: ["price.*"] } },
 };
 
-/** Ids made of the time and of a number within the millisecond: one more or less changes no id of another moment. */
+/** Creates ids from the time and a number within the millisecond; another id does not change those of other times. */
 function idsByTime(): Ids {
-  const made = new Map<number, number>();
+  const counts = new Map<number, number>();
   return {
     uuid(now) {
-      const number = (made.get(now) ?? 0) + 1;
-      made.set(now, number);
+      const number = (counts.get(now) ?? 0) + 1;
+      counts.set(now, number);
       const time = now.toString(16).padStart(12, "0");
       return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`;
     },
@@ -74,7 +74,7 @@ function createSigner(seed: string): CheckpointSigner {
   return { publicKey: new Uint8Array(raw), sign: (text) => new Uint8Array(sign(null, text, privateKey)) };
 }
 
-/** The service watches its own log, so that it can be asked for a cosignature. */
+/** Lets the service watch its own log, so that it can cosign checkpoints. */
 export function createWatch(origin: string): Watch {
   const log = formatVerifierKey({ name: origin, publicKey: createSigner("log").publicKey }, portableSha256);
   return makeWatch({
@@ -84,8 +84,8 @@ export function createWatch(origin: string): Watch {
   });
 }
 
-/** Makes what the service runs on. The ids that the platform makes are fixed until `vi.restoreAllMocks`. */
-export function setting(store: Store) {
+/** Creates the options of the service. `crypto.randomUUID` returns a fixed id until `vi.restoreAllMocks`. */
+export function createSetup(store: Store) {
   vi.spyOn(crypto, "randomUUID").mockReturnValue("00000000-0000-4000-8000-000000000000");
   const systems = [{ name: "scripted", type: "file", match: ["*"], path: "product_config.json" }];
   const adapter = Object.assign(scriptedAdapter(), { configuration: { hash: "ab".repeat(32), systems } });
