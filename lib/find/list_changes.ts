@@ -131,7 +131,7 @@ function listPeople(row: Row, role: Role): string[] {
 function listEventTimes({ change }: Row, event: Event, by?: string): string[] {
   const { status, resolution, approvals, approver, created_at, decided_at, applied_at, rolled_back_at } = change;
   const isBy = (name: string | null): boolean => by === undefined || isListedName(name ?? "", by);
-  const consents = approvals.filter((one) => isBy(one.approver)).map(({ at }) => at);
+  const consents = approvals.filter((approval) => isBy(approval.approver)).map(({ at }) => at);
   const denied = status === "denied" ? decided_at : null;
   // A change whose approval was revoked or expired was approved at its last consent.
   const earlierApproval = resolution === "revoked" || resolution === "lapsed" ? (approvals.at(-1)?.at ?? null) : null;

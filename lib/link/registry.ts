@@ -146,7 +146,7 @@ async function deleteOldest(tx: Tx): Promise<void> {
   while (stored.length > MAX_INSIGHTS) {
     const counts = new Map<string, number>();
     for (const { peer_id } of stored) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
-    const [largest] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a));
+    const [largest] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
     const oldestIndex = stored.findLastIndex(({ peer_id }) => peer_id === largest);
     const [oldest] = stored.splice(oldestIndex, 1);
     tx.delete(COLLECTION, oldest!.insight_id);
