@@ -122,8 +122,8 @@ export function newLedger() {
     } catch (error) {
       return fault("mismatch", `the product's file is no JSON: ${error.message}`);
     }
-    const { values = {}, changes = {} } = config;
-    for (const [id, { state }] of Object.entries(changes))
+    const { values = {}, changes: productChanges = {} } = config;
+    for (const [id, { state }] of Object.entries(productChanges))
       if (changes.get(id)?.status !== state)
         fault("mismatch", `the product's file shows ${id} as ${state}, the log as ${changes.get(id)?.status}`);
     const valueCount = Object.values(values).reduce((sum, targets) => sum + Object.keys(targets).length, 0);

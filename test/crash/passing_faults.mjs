@@ -238,7 +238,7 @@ const compactionWithoutRoom = (home) =>
         "countersign_compaction_failed is 0",
         async () => (await metric(url, "compaction_failed")) === 0,
       );
-      const parts = readdirSync(join(folder, FOLDER)).filter((name) => /journal\.\d+\.jsonl$/.test(line));
+      const parts = readdirSync(join(folder, FOLDER)).filter((name) => /journal\.\d+\.jsonl$/.test(name));
       if (parts.length > 2) ledger.fault("answer", `${parts.length} files were sealed for one erasure`);
       return `failed after ${noticed.took} ms, done ${done.took} ms after there was room, ${await expectWrites(service, ledger, session)}`;
     },
