@@ -1,42 +1,44 @@
 import { expect, test } from "vitest";
 import { createAdmission, type UnauthenticatedPeer } from "../../../local/link/admission.ts";
 
-const outsider = (from: string, greeted = false) => {
-  const made = { from, greeted, closed: false, close: () => void (made.closed = true) };
-  return made satisfies UnauthenticatedPeer;
+const makePeer = (address: string, hasSentSecretId = false) => {
+  const peer = { from: address, greeted: hasSentSecretId, closed: false, close: () => void (peer.closed = true) };
+  return peer satisfies UnauthenticatedPeer;
 };
 
 test("64 unauthenticated connections may wait, 8 per address; the oldest idle one is closed", () => {
-  const door = createAdmission();
-  const crowd = Array.from({ length: 500 }, (_, i) => outsider(`10.0.${i % 20}.1`));
-  for (const each of crowd) door.admit(each);
-  expect(door.size).toBe(64);
-  expect(crowd.filter(({ closed }) => !closed)).toEqual(crowd.slice(-64));
+  const admission = createAdmission();
+  const peers = Array.from({ length: 500 }, (_, i) => makePeer(`10.0.${i % 20}.1`));
+  for (const peer of peers) admission.admit(peer);
+  expect(admission.size).toBe(64);
+  expect(peers.filter(({ closed }) => !closed)).toEqual(peers.slice(-64));
 
-  const one = Array.from({ length: 20 }, () => outsider("10.9.9.9"));
-  for (const each of one) door.admit(each);
-  expect(one.filter(({ closed }) => !closed)).toEqual(one.slice(-8));
-  expect(door.size).toBe(64);
+  const sameAddress = Array.from({ length: 20 }, () => makePeer("10.9.9.9"));
+  for (const peer of sameAddress) admission.admit(peer);
+  expect(sameAddress.filter(({ closed }) => !closed)).toEqual(sameAddress.slice(-8));
+  expect(admission.size).toBe(64);
 });
 
-test("a connection that has sent a secret's id is closed last, the oldest of them first", () => {
-  const door = createAdmission({ total: 3, perAddress: 2 });
-  const [first, idle, second, third] = [true, false, true, true].map((greeted) => outsider("a", greeted));
-  for (const each of [first!, idle!, second!]) door.admit(each);
+test("a connection that has sent a secret's id is closed last, the oldest such connection first", () => {
+  const admission = createAdmission({ total: 3, perAddress: 2 });
+  const [first, idle, second, third] = [true, false, true, true].map((hasSentSecretId) =>
+    makePeer("a", hasSentSecretId),
+  );
+  for (const peer of [first!, idle!, second!]) admission.admit(peer);
   expect([first!.closed, idle!.closed]).toEqual([false, true]);
-  door.admit(third!);
+  admission.admit(third!);
   expect([first!.closed, second!.closed, third!.closed]).toEqual([true, false, false]);
-  door.admit(outsider("b"));
-  expect(door.size).toBe(3);
+  admission.admit(makePeer("b"));
+  expect(admission.size).toBe(3);
   expect(second!.closed).toBe(false);
 });
 
 test("a closed connection makes room for another", () => {
-  const door = createAdmission({ total: 1, perAddress: 1 });
-  const first = outsider("a", true);
-  door.admit(first);
-  door.release(first);
-  door.admit(outsider("a"));
+  const admission = createAdmission({ total: 1, perAddress: 1 });
+  const first = makePeer("a", true);
+  admission.admit(first);
+  admission.release(first);
+  admission.admit(makePeer("a"));
   expect(first.closed).toBe(false);
-  expect(door.size).toBe(1);
+  expect(admission.size).toBe(1);
 });

@@ -11,34 +11,34 @@ import { recordedLog } from "./recorded_log.ts";
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 afterEach(stopAll);
 
-const listening = () => startNode({ name: "a", product_id: "acme", listenAt: LOOPBACK });
+const startListeningNode = () => startNode({ name: "a", product_id: "acme", listenAt: LOOPBACK });
 
-/** Connects an authenticated peer, to which the node is sending its first requests. */
-async function provenPeer(at: { host: string; port: number }) {
+/** Connects an authenticated peer, to which the node sends its first requests. */
+async function connectAuthenticatedPeer(at: { host: string; port: number }) {
   const peer = await rawPeer(at);
   await peer.event("established");
   return peer;
 }
 
 describe("a connection is closed without a message", () => {
-  test("5 s after its start when the handshake is not over: silent, slow, or held back", async () => {
-    const node = await listening();
+  test("5 s after its start when the handshake is not over: silent, slow, or stopped after HELLO", async () => {
+    const node = await startListeningNode();
     const silent = await silentSocket(node.at);
     const slow = await silentSocket(node.at);
     slow.write(Uint8Array.of(0, 0));
-    const held = await rawPeer(node.at, { hold: true });
-    await once(held.socket, "data");
+    const halfway = await rawPeer(node.at, { stopAfterHello: true });
+    await once(halfway.socket, "data");
     node.time.pass(4_900);
     slow.write(Uint8Array.of(0));
-    const ends = [silent, slow, held.socket].map((socket) => closing(socket));
+    const closed = [silent, slow, halfway.socket].map((socket) => closing(socket));
     node.time.pass(100);
-    await Promise.all(ends);
+    await Promise.all(closed);
     expect([silent, slow].map((socket) => socket.bytesRead)).toEqual([0, 0]);
     expect(node.log.lines.filter(({ message }) => message === "link connection refused")).toHaveLength(1);
   });
 
   test("immediately when the first four bytes announce too long a frame", async () => {
-    const node = await listening();
+    const node = await startListeningNode();
     const socket = await silentSocket(node.at);
     const closed = closing(socket);
     socket.write(Uint8Array.of(0x7f, 255, 255, 255));
@@ -50,23 +50,23 @@ describe("a connection is closed without a message", () => {
   });
 
   test("immediately when an authenticated peer announces more than 256 KiB", async () => {
-    const node = await listening();
-    const peer = await provenPeer(node.at);
+    const node = await startListeningNode();
+    const peer = await connectAuthenticatedPeer(node.at);
     peer.socket.write(Uint8Array.of(0, 4, 0, 1));
     await peer.closed;
     expect((await node.log.logged("link down")).fields["reason"]).toMatch(/262145 bytes/);
   });
 
   test("after 45 s without a complete frame, whatever the number of bytes received", async () => {
-    const node = await listening();
-    const peer = await provenPeer(node.at);
+    const node = await startListeningNode();
+    const peer = await connectAuthenticatedPeer(node.at);
     peer.socket.write(peer.link.request(1, "query_product_identity", {}));
     await peer.event("response");
     peer.mute();
     const frame = peer.link.request(1, "query_product_identity", {});
     for (let second = 0; second < 45; second++) {
       peer.socket.write(frame.subarray(second, second + 1));
-      await new Promise(setImmediate); // within one process a byte that is written is read in the next turn
+      await new Promise(setImmediate); // the node reads the byte in the next turn of the event loop
       node.time.pass(1_000);
     }
     await peer.closed;
@@ -74,8 +74,8 @@ describe("a connection is closed without a message", () => {
   });
 
   test("after 45 s of silence, also when the system clock is set back meanwhile", async () => {
-    const node = await listening();
-    const peer = await provenPeer(node.at);
+    const node = await startListeningNode();
+    const peer = await connectAuthenticatedPeer(node.at);
     peer.mute();
     node.time.clock.advance(-3_600_000);
     node.time.pass(45_000);
@@ -84,12 +84,12 @@ describe("a connection is closed without a message", () => {
   });
 
   test("when the other end does not read", async () => {
-    const { link, log } = await bareLink(async () => Response.json("x".repeat(200_000)));
-    const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
+    const { link, log } = await openLinkTo(async () => Response.json("x".repeat(200_000)));
+    const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
     peer.socket.pause();
-    let asking = true;
-    void log.logged("link down").then(() => (asking = false));
-    for (let id = 1; asking && id < 2_000; id++) {
+    let isConnected = true;
+    void log.logged("link down").then(() => (isConnected = false));
+    for (let id = 1; isConnected && id < 2_000; id++) {
       peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
       await new Promise(setImmediate);
     }
@@ -99,8 +99,8 @@ describe("a connection is closed without a message", () => {
   });
 });
 
-test("a peer is pinged every 15 s, and lives as long as it answers", async () => {
-  const node = await listening();
+test("a peer is pinged every 15 s, and stays connected while it answers", async () => {
+  const node = await startListeningNode();
   const peer = await rawPeer(node.at);
   await peer.event("established");
   for (let ping = 0; ping < 8; ping++) {
@@ -112,45 +112,45 @@ test("a peer is pinged every 15 s, and lives as long as it answers", async () =>
   peer.socket.destroy();
 });
 
-test("64 concurrent requests of a peer are answered, and further ones are rejected for now", async () => {
-  let let_go = () => {};
-  const gate = new Promise<void>((resolve) => (let_go = resolve));
-  const { link } = await bareLink(async () => (await gate, Response.json({})));
-  const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
+test("64 concurrent requests of a peer are answered, and the next request gets 429", async () => {
+  let releaseAnswers = () => {};
+  const gate = new Promise<void>((resolve) => (releaseAnswers = resolve));
+  const { link } = await openLinkTo(async () => (await gate, Response.json({})));
+  const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
   for (let id = 1; id <= 65; id++) peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
   expect(await peer.event("response")).toMatchObject({ id: 65, status: 429 });
-  let_go();
+  releaseAnswers();
   expect(await peer.event("response")).toMatchObject({ status: 200 });
   peer.socket.destroy();
   await link.close();
 });
 
 test("a request without a response in 5 s fails, and the connection stays open", async () => {
-  const node = await listening();
-  const peer = await provenPeer(node.at);
-  const asked = node.link.query("/api/state", ANY_PEER.peer_id);
+  const node = await startListeningNode();
+  const peer = await connectAuthenticatedPeer(node.at);
+  const answers = node.link.query("/api/state", ANY_PEER.peer_id);
   for (;;) if ((await peer.event("request")).message === "query") break;
   node.time.pass(5_000);
-  expect(await asked).toMatchObject([{ status: 504, body: { code: "peer_timeout" } }]);
+  expect(await answers).toMatchObject([{ status: 504, body: { code: "peer_timeout" } }]);
   expect(await node.link.peers()).toMatchObject([{ state: "up" }]);
   peer.socket.destroy();
 });
 
 test("a request fails when its connection breaks", async () => {
-  const node = await listening();
-  const peer = await provenPeer(node.at);
-  const asked = node.link.query("/api/state", ANY_PEER.peer_id);
+  const node = await startListeningNode();
+  const peer = await connectAuthenticatedPeer(node.at);
+  const answers = node.link.query("/api/state", ANY_PEER.peer_id);
   await peer.event("request");
   peer.socket.destroy();
-  expect(await asked).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
+  expect(await answers).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
 });
 
 test("a newer connection of a peer replaces an older, half-open one and takes over its requests", async () => {
-  const node = await listening();
-  const older = await provenPeer(node.at);
-  const asked = node.link.query("query_product_identity", ANY_PEER.peer_id);
+  const node = await startListeningNode();
+  const older = await connectAuthenticatedPeer(node.at);
+  const answers = node.link.query("query_product_identity", ANY_PEER.peer_id);
   for (;;) if ((await older.event("request")).message === "query_product_identity") break;
-  const newer = await provenPeer(node.at);
+  const newer = await connectAuthenticatedPeer(node.at);
   await older.closed;
   for (;;) {
     const { id, message } = await newer.event("request");
@@ -158,14 +158,14 @@ test("a newer connection of a peer replaces an older, half-open one and takes ov
     newer.socket.write(newer.link.respond(id, 200, { from: "newer" }));
     break;
   }
-  expect(await asked).toMatchObject([{ status: 200, body: { from: "newer" } }]);
+  expect(await answers).toMatchObject([{ status: 200, body: { from: "newer" } }]);
   expect(await node.link.peers()).toMatchObject([{ state: "up" }]);
   newer.socket.destroy();
 });
 
 test("a failing endpoint is answered with 500, without the error's message", async () => {
-  const { link, log } = await bareLink(() => Promise.reject(new Error("secret detail")));
-  const peer = await provenPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
+  const { link, log } = await openLinkTo(() => Promise.reject(new Error("secret detail")));
+  const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
   peer.socket.write(peer.link.request(1, "query", { path: "/api/state" }));
   const { status, body } = await peer.event("response");
   expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining("secret")]);
@@ -186,7 +186,8 @@ test("two nodes stay connected for minutes of pings", async () => {
   }
 });
 
-async function bareLink(
+/** Opens a link that answers the requests of peers by `fetch`. */
+async function openLinkTo(
   fetch: () => Promise<Response>,
 ): Promise<{ link: CrossLink; log: ReturnType<typeof recordedLog> }> {
   const log = recordedLog();

@@ -10,7 +10,9 @@ const initech = { product_id: "initech", product_type: "erp" };
 afterEach(stopAll);
 
 /** Starts nodes, each of which connects to all earlier ones. */
-async function mesh(...products: { name: string; product_id: string; product_type: string }[]): Promise<TestNode[]> {
+async function startMesh(
+  ...products: { name: string; product_id: string; product_type: string }[]
+): Promise<TestNode[]> {
   const nodes: TestNode[] = [];
   for (const [index, product] of products.entries())
     nodes.push(
@@ -21,12 +23,12 @@ async function mesh(...products: { name: string; product_id: string; product_typ
   return nodes;
 }
 
-const held = async (node: TestNode) =>
+const readTrustByOrigin = async (node: TestNode) =>
   Object.fromEntries((await node.insights()).map(({ origin_instance_id, trust }) => [origin_instance_id, trust]));
 
 describe("five nodes of two products of one type and of another product", () => {
-  const five = () =>
-    mesh(
+  const startFive = () =>
+    startMesh(
       { name: "1", ...acme },
       { name: "2", ...acme },
       { name: "3", ...globex },
@@ -35,21 +37,21 @@ describe("five nodes of two products of one type and of another product", () => 
     );
 
   test("every insight reaches every peer that should have it, with the right trust", async () => {
-    const nodes = await five();
+    const nodes = await startFive();
     for (const node of nodes) await node.outcome();
     for (const node of nodes) await node.link.sync();
-    const [a1, a2, g1, g2, other] = await Promise.all(nodes.map(held));
-    expect(a1).toEqual({ "acme@2": 1, "globex@3": 0.55, "globex@4": 0.55 });
-    expect(a2).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
-    expect(g1).toEqual({ "acme@1": 0.55, "acme@2": 0.55, "globex@4": 1 });
-    expect(g2).toEqual({ "acme@1": 0.55, "acme@2": 0.55, "globex@3": 1 });
-    expect(other).toEqual({});
+    const [acme1, acme2, globex3, globex4, initech5] = await Promise.all(nodes.map(readTrustByOrigin));
+    expect(acme1).toEqual({ "acme@2": 1, "globex@3": 0.55, "globex@4": 0.55 });
+    expect(acme2).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
+    expect(globex3).toEqual({ "acme@1": 0.55, "acme@2": 0.55, "globex@4": 1 });
+    expect(globex4).toEqual({ "acme@1": 0.55, "acme@2": 0.55, "globex@3": 1 });
+    expect(initech5).toEqual({});
     const { counts } = (await nodes[4]!.get("/api/product/co-evolution")).body;
-    expect(counts, "nothing was even sent to it").toEqual({ kept: 0, unrelated: 0, refused: 0 });
+    expect(counts, "nothing was sent to initech@5").toEqual({ kept: 0, unrelated: 0, refused: 0 });
   });
 
   test("a peer that was offline gets the insights it missed, and the others get its insights", async () => {
-    const nodes = await five();
+    const nodes = await startFive();
     const [first, second, , , last] = nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
     await stopNode(second);
     const others = nodes.filter((node) => node !== second);
@@ -59,14 +61,14 @@ describe("five nodes of two products of one type and of another product", () => 
     expect(await readPeerRow(first, second)).toMatchObject({ state: "down" });
     await second.outcome();
 
-    const back = await restartNode(second);
+    const restartedSecond = await restartNode(second);
     for (const node of others) node.time.pass(1_000);
-    await Promise.all(others.map((node) => linked(back, node)));
-    await back.link.sync();
-    expect(await held(back)).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
-    expect(await held(first)).toMatchObject({ "acme@2": 1 });
-    expect(await held(last)).toEqual({});
-    expect(await readPeerRow(first, back)).toMatchObject({ state: "up", instance_id: "acme@2" });
+    await Promise.all(others.map((node) => linked(restartedSecond, node)));
+    await restartedSecond.link.sync();
+    expect(await readTrustByOrigin(restartedSecond)).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
+    expect(await readTrustByOrigin(first)).toMatchObject({ "acme@2": 1 });
+    expect(await readTrustByOrigin(last)).toEqual({});
+    expect(await readPeerRow(first, restartedSecond)).toMatchObject({ state: "up", instance_id: "acme@2" });
   });
 });
 
@@ -75,75 +77,79 @@ describe("a pair of nodes", () => {
     ["0", "1"],
     ["1", "0"],
   ])(
-    "that dial each other keep one connection, and dial again when it breaks: peers %s… and %s…",
+    "that connect to each other keep one connection, and reconnect when it breaks: peers %s… and %s…",
     async (...digits) => {
-      const stored = [memoryStore(), memoryStore()];
+      const stores = [memoryStore(), memoryStore()];
       for (const [i, digit] of digits.entries())
-        await stored[i]!.transact((tx) => tx.put("meta", "peer_id", { peer_id: digit.repeat(32) }));
-      const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), store: stored[0]! });
+        await stores[i]!.transact((tx) => tx.put("meta", "peer_id", { peer_id: digit.repeat(32) }));
+      const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), store: stores[0]! });
       const second = await startNode({
         name: "2",
         ...acme,
         listenAt: at("127.0.0.2"),
-        store: stored[1]!,
+        store: stores[1]!,
         peers: [first.at],
       });
       await linked(first, second);
       await stopNode(first);
       await second.log.logged("link down");
-      const again = await restartNode(first, { peers: [second.at] });
+      const restartedFirst = await restartNode(first, { peers: [second.at] });
       second.time.pass(1_000);
-      await linked(again, second);
-      for (const node of [again, second]) expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
-      expect((await again.get("/api/peers")).body.peers).toHaveLength(1);
+      await linked(restartedFirst, second);
+      for (const node of [restartedFirst, second])
+        expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
+      expect((await restartedFirst.get("/api/peers")).body.peers).toHaveLength(1);
       expect((await second.get("/api/peers")).body.peers).toHaveLength(1);
-      expect(await readPeerRow(second, again)).toMatchObject({ state: "up", address: `127.0.0.1:${first.at.port}` });
+      expect(await readPeerRow(second, restartedFirst)).toMatchObject({
+        state: "up",
+        address: `127.0.0.1:${first.at.port}`,
+      });
 
       await stopNode(second);
-      const gone = again.log.lines.length;
-      await again.log.logged("link down");
-      const back = await restartNode(second, { peers: [] });
-      again.time.pass(1_000);
-      await again.log.logged("link up", gone);
-      expect(await again.link.query("/api/product/identity")).toMatchObject([
+      const linesBefore = restartedFirst.log.lines.length;
+      await restartedFirst.log.logged("link down");
+      const restartedSecond = await restartNode(second, { peers: [] });
+      restartedFirst.time.pass(1_000);
+      await restartedFirst.log.logged("link up", linesBefore);
+      expect(await restartedFirst.link.query("/api/product/identity")).toMatchObject([
         { status: 200, body: { instance_id: "acme@2" } },
       ]);
-      expect(await readPeerRow(back, again)).toMatchObject({ state: "up" });
+      expect(await readPeerRow(restartedSecond, restartedFirst)).toMatchObject({ state: "up" });
     },
   );
 
   test("waits longer after each failed attempt to connect, at most 30 s", async () => {
-    const silent = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    await stopNode(silent);
-    const node = await startNode({ name: "2", ...acme, peers: [silent.at] });
+    const unreachable = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    await stopNode(unreachable);
+    const node = await startNode({ name: "2", ...acme, peers: [unreachable.at] });
     expect(await node.link.query("/api/state")).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
-    const waits: number[] = [];
+    const delays: number[] = [];
     for (let attempt = 0; attempt < 8; attempt++) {
-      await failed(node);
-      waits.push(node.time.next()!);
+      await waitForFailedAttempt(node);
+      delays.push(node.time.next()!);
       node.time.pass(node.time.next()!);
     }
-    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+    expect(delays, "half of each limit, since random() returns 0.5").toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
     expect(node.log.lines.map(({ message }) => message)).toEqual(["link cannot be made"]);
     expect((await node.get("/api/peers")).body.peers).toMatchObject([{ peer_id: null, state: "down", log: "unknown" }]);
     expect(node.link.capability()).toMatchObject({
       status: "degraded",
-      reason: `not connected: 127.0.0.1:${silent.at.port}`,
+      reason: `not connected: 127.0.0.1:${unreachable.at.port}`,
     });
   });
 });
 
 /** Waits until a node's only pending timer is its next attempt to connect. */
-async function failed(node: TestNode): Promise<void> {
+async function waitForFailedAttempt(node: TestNode): Promise<void> {
   while (node.time.next() === undefined || node.time.next() === 5_000) await new Promise(setImmediate);
 }
 
 describe("secrets", () => {
-  const other = "another secret, just as long as it";
+  const otherSecret = "another secret, just as long as it";
 
-  test("that differ do not connect, and no peer is shown", async () => {
+  test("that differ connect no nodes, and no peer is shown", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
+    const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [otherSecret] });
     await first.outcome();
     expect(await second.log.logged("link cannot be made")).toMatchObject({
       fields: { reason: "the other end ended the handshake: do the secrets agree?" },
@@ -154,15 +160,15 @@ describe("secrets", () => {
     expect((await second.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
   });
 
-  test("are exchanged one node at a time without a gap", async () => {
-    const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), secrets: [SECRET, other] });
+  test("are replaced on one node at a time without an interruption", async () => {
+    const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), secrets: [SECRET, otherSecret] });
     await linked(first, await startNode({ name: "2", ...acme, peers: [first.at], secrets: [SECRET] }));
-    await linked(first, await startNode({ name: "3", ...acme, peers: [first.at], secrets: [other, SECRET] }));
+    await linked(first, await startNode({ name: "3", ...acme, peers: [first.at], secrets: [otherSecret, SECRET] }));
   });
 
   test("are not written to the log", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [other] });
+    const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [otherSecret] });
     await second.log.logged("link cannot be made");
     expect(JSON.stringify([first.log.lines, second.log.lines])).not.toMatch(/secrets? of the tests|another secret/);
   });
@@ -180,14 +186,14 @@ describe("the link's traffic", () => {
       rationale: "words of a rationale",
       proposer: "pat-proposer",
     };
-    for (const [index, each] of [node, peer].entries()) {
-      const id = await each.outcome({ ...words, value: '"words of a value"', target: `ui.t${index}` });
-      await each.post("rollback", { change_id: id });
-      await each.post("/api/chat", { message: "words of a chat" });
-      await each.post("/api/tasks", { title: "words of a task" });
-      const next = await each.propose({ ...words, target: "ui.next" });
-      await each.post("deny", { change_id: next.change_id, approver: "ana-approver", note: "words of a note" });
-      await each.link.sync();
+    for (const [index, sender] of [node, peer].entries()) {
+      const id = await sender.outcome({ ...words, value: '"words of a value"', target: `ui.t${index}` });
+      await sender.post("rollback", { change_id: id });
+      await sender.post("/api/chat", { message: "words of a chat" });
+      await sender.post("/api/tasks", { title: "words of a task" });
+      const next = await sender.propose({ ...words, target: "ui.next" });
+      await sender.post("deny", { change_id: next.change_id, approver: "ana-approver", note: "words of a note" });
+      await sender.link.sync();
       for (const path of [
         "/api/state",
         "/api/capabilities",
@@ -195,15 +201,15 @@ describe("the link's traffic", () => {
         "/api/product/co-evolution",
         "get_checkpoint",
       ])
-        await each.post(`/api/peer/query?path=${path}`);
+        await sender.post(`/api/peer/query?path=${path}`);
     }
     expect(await peer.insights()).toHaveLength(1);
     const wire = Buffer.concat([proxy.fromClient(), proxy.fromServer()]).toString("latin1");
     expect(wire.includes("config on ui.t0")).toBe(true);
-    const reported = ["hooli", "words of", "pat-proposer", "ana-approver", SECRET].filter((word) =>
+    const leakedWords = ["hooli", "words of", "pat-proposer", "ana-approver", SECRET].filter((word) =>
       wire.includes(word),
     );
-    expect(reported).toEqual([]);
+    expect(leakedWords).toEqual([]);
     await proxy.close();
   });
 });

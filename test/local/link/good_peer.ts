@@ -1,20 +1,21 @@
 /** A process that repeatedly sends requests to a node, and prints their response times when it is stopped. */
 import { rawPeer } from "./raw_peer.ts";
 
+// The process that starts this one passes the node's address, and the identity and secret to use.
 const { at, self, secret } = JSON.parse(process.argv[2]!);
 const peer = await rawPeer(at, { self, secret });
 await peer.event("established");
-let stopped = false;
-process.once("message", () => (stopped = true));
+let isStopped = false;
+process.once("message", () => (isStopped = true));
 process.once("disconnect", () => process.exit());
 process.send!("established");
 
-const times: number[] = [];
-for (let id = 1; !stopped; id++) {
+const responseTimesMs: number[] = [];
+for (let id = 1; !isStopped; id++) {
   const started = performance.now();
   peer.socket.write(peer.link.request(id, "query_product_identity", {}));
   await peer.event("response");
-  times.push(performance.now() - started);
+  responseTimesMs.push(performance.now() - started);
   await new Promise((resolve) => setTimeout(resolve, 5));
 }
-process.send!(times, () => process.exit(0));
+process.send!(responseTimesMs, () => process.exit(0));

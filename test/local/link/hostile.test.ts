@@ -13,8 +13,8 @@ afterEach(stopAll);
 describe("an attacker", () => {
   test("that connects a node to itself is rejected", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const mirror = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
-    await mirror.log.logged("link cannot be made");
+    const restarted = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
+    await restarted.log.logged("link cannot be made");
     expect((await node.log.logged("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
   });
 
@@ -29,42 +29,46 @@ describe("an attacker", () => {
     await stopNode(peer);
     await proxy.close();
     await node.log.logged("link down");
-    const lines = node.log.lines.length;
+    const linesBefore = node.log.lines.length;
 
     const socket = await silentSocket(node.at);
     socket.write(proxy.fromClient());
     await closing(socket);
-    const reported = await node.log.logged("link connection refused", lines);
+    const reported = await node.log.logged("link connection refused", linesBefore);
     expect(reported.fields["reason"]).toBe("the client does not hold the secret");
-    expect(node.log.lines.slice(lines).map(({ message }) => message)).not.toContain("link up");
+    expect(node.log.lines.slice(linesBefore).map(({ message }) => message)).not.toContain("link up");
   });
 
   test("with 500 idle sockets does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const crowd = await Promise.all(
+    const sockets = await Promise.all(
       Array.from({ length: 500 }, (_, i) => silentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
     );
-    let putOut = 0;
-    const enoughPutOut = new Promise<void>((resolve) => {
-      for (const socket of crowd) socket.once("close", () => ++putOut === crowd.length - 64 && resolve());
+    let closedCount = 0;
+    const enoughClosed = new Promise<void>((resolve) => {
+      for (const socket of sockets)
+        socket.once("close", () => {
+          closedCount++;
+          if (closedCount === sockets.length - 64) resolve();
+        });
     });
     const started = performance.now();
-    const good = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, good);
+    const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, peer);
     const connected = performance.now();
-    expect(await good.link.query("/api/state")).toMatchObject([{ status: 200 }]);
-    const ms = (from: number, to: number) => `${(to - from).toFixed(1)} ms`;
+    expect(await peer.link.query("/api/state")).toMatchObject([{ status: 200 }]);
+    const formatMs = (from: number, to: number) => `${(to - from).toFixed(1)} ms`;
     process.stdout.write(
-      `a good peer among 500 idle sockets: up after ${ms(started, connected)}, a question took ${ms(connected, performance.now())}\n`,
+      `a good peer among 500 idle sockets: connected after ${formatMs(started, connected)}, a query took ${formatMs(connected, performance.now())}\n`,
     );
-    await enoughPutOut;
-    for (const socket of crowd) socket.destroy();
+    await enoughClosed;
+    for (const socket of sockets) socket.destroy();
   });
 
   test("that only repeats a recorded HELLO does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const hello = helloFrame(ANY_PEER, deriveSecretKey(SECRET).kid, new Uint8Array(32));
-    const crowd = await Promise.all(
+    const sockets = await Promise.all(
       Array.from({ length: 64 }, async (_, i) => {
         const socket = await silentSocket(node.at, `127.0.1.${1 + (i % 8)}`);
         socket.write(hello);
@@ -72,9 +76,9 @@ describe("an attacker", () => {
         return socket;
       }),
     );
-    const good = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, good);
-    for (const socket of crowd) socket.destroy();
+    const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+    await linked(node, peer);
+    for (const socket of sockets) socket.destroy();
   });
 
   test("that claims to be another instance is rejected and counted", async () => {

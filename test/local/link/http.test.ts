@@ -61,13 +61,13 @@ describe("GET /api/peers", () => {
     expect((await first.get("/api/peers")).body.self.address).toBe(`127.0.0.1:${first.at.port}`);
   });
 
-  test("links nodes without a product too; they learn nothing from each other", async () => {
+  test("shows nodes without a product too, which exchange no insights", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: { host: "127.0.0.1", port: 0 } });
-    const bare = await startNode({ name: "bare", peers: [first.at] });
-    await linked(first, bare);
+    const withoutProduct = await startNode({ name: "bare", peers: [first.at] });
+    await linked(first, withoutProduct);
     await first.outcome();
     await first.link.sync();
-    expect(await bare.link.sync()).toMatchObject({ shared: 0, peers: [{ ok: true, kept: 0 }] });
+    expect(await withoutProduct.link.sync()).toMatchObject({ shared: 0, peers: [{ ok: true, kept: 0 }] });
     expect((await first.get("/api/peers")).body.peers).toMatchObject([
       { instance_id: "bare", product_id: null, relation: "other", trust: 0, log: "unknown" },
     ]);
@@ -85,8 +85,8 @@ describe("POST /api/peer/query", () => {
     await linked(first, second);
     await linked(first, third);
   });
-  const query = (text: string) => first.post(`/api/peer/query?${text}`);
-  const of = (body: { results: { peer_id: string }[] }, node: TestNode) =>
+  const query = (queryString: string) => first.post(`/api/peer/query?${queryString}`);
+  const findResult = (body: { results: { peer_id: string }[] }, node: TestNode) =>
     body.results.find(({ peer_id }) => peer_id === node.link.self.peer_id);
 
   test.each([
@@ -98,11 +98,11 @@ describe("POST /api/peer/query", () => {
     ["query_product_evolution", { product_id: "acme", insights: [], last: 0 }],
     ["share_evolution_insight", { shared: 0 }],
     ["get_checkpoint", { length: 0, origin: expect.stringMatching(/^acme\/audit\//) }],
-  ])("asks all peers for %s", async (path, expected) => {
+  ])("sends %s to all peers", async (path, expected) => {
     const { status, body } = await query(`path=${path}&method=GET`);
     expect(status).toBe(200);
     expect(body.results).toHaveLength(2);
-    expect(of(body, second)).toMatchObject({ status: 200, body: expected });
+    expect(findResult(body, second)).toMatchObject({ status: 200, body: expected });
   });
 
   test("returns this node's own insights for share_evolution_insight", async () => {
@@ -114,7 +114,7 @@ describe("POST /api/peer/query", () => {
     ]);
   });
 
-  test("asks one peer by its id or address", async () => {
+  test("sends a query to one peer by its id or address", async () => {
     const byId = await query(`path=/api/product/identity&peer=${second.link.self.peer_id}`);
     expect(byId.body.results).toMatchObject([{ body: { node_id: "2" } }]);
     const byAddress = await second.post(`/api/peer/query?path=/api/product/identity&peer=127.0.0.1:${first.at.port}`);
@@ -125,8 +125,8 @@ describe("POST /api/peer/query", () => {
     await stopNode(second);
     await first.log.logged("link down");
     const { body } = await query("path=/api/state");
-    expect(of(body, third)).toMatchObject({ status: 200 });
-    expect(of(body, second)).toMatchObject({
+    expect(findResult(body, third)).toMatchObject({ status: 200 });
+    expect(findResult(body, second)).toMatchObject({
       status: 503,
       body: { code: "peer_unreachable", error: "the peer is not connected" },
     });
@@ -144,12 +144,12 @@ describe("POST /api/peer/query", () => {
     ["path=/api/state&host=10.0.0.1", "host"],
     ["path=/api/state&path=/api/state", "path"],
     ["path=/api/state&peer=10.0.0.1:80", "peer"],
-  ])("refuses %s", async (text, field) => {
-    const { status, body } = await query(text);
+  ])("rejects %s", async (queryString, field) => {
+    const { status, body } = await query(queryString);
     expect([status, body.code, body.fields[0].field]).toEqual([400, "invalid_field", field]);
   });
 
-  test("takes its fields from the query or the body, but not from both", async () => {
+  test("accepts its fields in the query or in the body, but not in both", async () => {
     expect((await first.post("/api/peer/query", { path: "/api/state" })).body.results).toHaveLength(2);
     expect((await first.post("/api/peer/query?path=/api/state", { path: "/api/state" })).status).toBe(400);
   });

@@ -6,7 +6,7 @@ export interface ManualTime {
   /** The time of day; setting it does not affect timers. */
   clock: TestClock;
   timers: Timers;
-  /** Advances the time and runs due timers in order. */
+  /** Advances the time and runs the timers that become due, in order. */
   pass(ms: number): void;
   /** Milliseconds until the next timer; undefined without one. */
   next(): number | undefined;
@@ -15,35 +15,35 @@ export interface ManualTime {
 /** Creates a clock whose time does not pass by itself. */
 export function manualTime(): ManualTime {
   const clock = testClock();
-  const due = new Set<{ at: number; run: () => void }>();
-  const first = () => [...due].sort((a, b) => a.at - b.at)[0];
-  let passed = 0;
-  const goTo = (moment: number): void => {
-    clock.advance(moment - passed);
-    passed = moment;
+  const pending = new Set<{ at: number; run: () => void }>();
+  const firstPending = () => [...pending].sort((a, b) => a.at - b.at)[0];
+  let nowMs = 0;
+  const setTime = (timeMs: number): void => {
+    clock.advance(timeMs - nowMs);
+    nowMs = timeMs;
   };
   return {
     clock,
     timers: {
-      now: () => passed,
+      now: () => nowMs,
       after(ms, run) {
-        const timer = { at: passed + ms, run };
-        due.add(timer);
-        return () => void due.delete(timer);
+        const timer = { at: nowMs + ms, run };
+        pending.add(timer);
+        return () => void pending.delete(timer);
       },
     },
     pass(ms) {
-      const end = passed + ms;
-      for (let timer = first(); timer && timer.at <= end; timer = first()) {
-        due.delete(timer);
-        goTo(timer.at);
+      const end = nowMs + ms;
+      for (let timer = firstPending(); timer && timer.at <= end; timer = firstPending()) {
+        pending.delete(timer);
+        setTime(timer.at);
         timer.run();
       }
-      goTo(end);
+      setTime(end);
     },
     next: () => {
-      const timer = first();
-      return timer && timer.at - passed;
+      const timer = firstPending();
+      return timer && timer.at - nowMs;
     },
   };
 }

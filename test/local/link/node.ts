@@ -43,19 +43,19 @@ export interface TestNode extends Client {
   link: CrossLink;
   log: RecordedLog;
   time: ManualTime;
-  /** The address to which others connect. */
+  /** The address to which other nodes connect. */
   at: PeerAddress;
   /** Returns the stored insights. */
   insights(): Promise<Insight[]>;
-  /** Proposes, approves and applies a change and feeds KPIs, so that it has an outcome; returns its id. */
-  outcome(over?: Record<string, string | number>): Promise<string>;
+  /** Proposes, approves and applies a change, and feeds KPIs until the change has an outcome; returns the change's id. */
+  outcome(overrides?: Record<string, string | number>): Promise<string>;
 }
 
 const KPIS = { csat: { baseline: 4, target: 5 }, incident_rate: { baseline: 0.04, target: 0.01 } };
 
 const running = new Set<TestNode>();
 
-/** Starts a node; `stopAll` stops the nodes that a test leaves running. */
+/** Starts a node, which `stopAll` stops. */
 export async function startNode(options: NodeOptions): Promise<TestNode> {
   const { name, product_id, product_type, store = memoryStore(), time = manualTime() } = options;
   const log = recordedLog();
@@ -81,32 +81,32 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     checkpoint: options.checkpoint?.(deps),
   });
   deps.link = link;
-  const speaking = client(async (request) => {
-    const own = [peers, peerQuery, coEvolution].find(({ path }) => path === new URL(request.url).pathname);
-    const response = await (own ? own(deps) : fetch)(request);
-    if (own && response.status === 200) {
+  const requests = client(async (request) => {
+    const linkHandler = [peers, peerQuery, coEvolution].find(({ path }) => path === new URL(request.url).pathname);
+    const response = await (linkHandler ? linkHandler(deps) : fetch)(request);
+    if (linkHandler && response.status === 200) {
       const body = await response.clone().json();
-      expect(outputSchema(own).parse(body), `the declared output of ${own.path}`).toEqual(body);
+      expect(outputSchema(linkHandler).parse(body), `the declared output of ${linkHandler.path}`).toEqual(body);
     }
     return response;
   });
   const port = Number(/:(\d+)$/.exec(link.self.address ?? ":0")![1]);
 
   const node: TestNode = {
-    ...speaking,
+    ...requests,
     options: { ...options, store, time },
     deps,
     link,
     log,
     time,
     at: { host: options.listenAt?.host ?? "", port },
-    insights: async () => (await speaking.get("/api/product/co-evolution?limit=500")).body.insights,
-    async outcome(over = {}) {
-      await speaking.post("kpi", { csat: 4 });
-      const id = await speaking.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...over });
+    insights: async () => (await requests.get("/api/product/co-evolution?limit=500")).body.insights,
+    async outcome(overrides = {}) {
+      await requests.post("kpi", { csat: 4 });
+      const id = await requests.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...overrides });
       // Verdicts are shared only after their horizon.
       time.clock.advance(7 * DAY_MS);
-      await speaking.post("kpi", { csat: 4.3 });
+      await requests.post("kpi", { csat: 4.3 });
       return id;
     },
   };
@@ -114,16 +114,17 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
   return node;
 }
 
-/** Stops a node like the end of a process: its connections break, and its store is kept. */
+/** Stops a node as the end of its process would: its connections break, and its store remains. */
 export async function stopNode(node: TestNode): Promise<void> {
   running.delete(node);
   await node.link.close();
 }
 
 /** Starts a stopped node again, on the same store and address. */
-export const restartNode = (node: TestNode, over: Partial<NodeOptions> = {}): Promise<TestNode> =>
-  startNode({ ...node.options, ...(node.at.port ? { listenAt: node.at } : {}), ...over });
+export const restartNode = (node: TestNode, overrides: Partial<NodeOptions> = {}): Promise<TestNode> =>
+  startNode({ ...node.options, ...(node.at.port ? { listenAt: node.at } : {}), ...overrides });
 
+/** Stops all nodes that a test left running. */
 export const stopAll = () => Promise.all([...running].map(stopNode));
 
 /** Returns the row of a peer in a node's list of peers. */
@@ -134,10 +135,10 @@ export const readPeerRow = async (node: TestNode, other: TestNode) =>
 
 /** Waits until two nodes are connected. */
 export async function linked(a: TestNode, b: TestNode): Promise<void> {
-  await Promise.all([upWith(a, b), upWith(b, a)]);
+  await Promise.all([waitUntilUp(a, b), waitUntilUp(b, a)]);
 }
 
-async function upWith(node: TestNode, other: TestNode): Promise<void> {
+async function waitUntilUp(node: TestNode, other: TestNode): Promise<void> {
   for (let from = 0; ;) {
     const line = await node.log.logged("link up", from);
     if (line.fields["peer_id"] === other.link.self.peer_id) return;

@@ -19,17 +19,17 @@ const acme = { product_id: "acme", product_type: "crm" };
 afterEach(stopAll);
 
 describe("a peer's audit log", () => {
-  const source = (deps: Deps) => ({
+  const checkpointSource = (deps: Deps) => ({
     latest: () => storeCurrentCheckpoint(deps),
     consistency: async (from: number, to: number) => (await proveConsistency(deps, from, to)).proof,
   });
-  const checkpoints = [
-    ["with checkpoints", { checkpoint: source }],
-    ["without", {}],
+  const checkpointCases = [
+    ["with checkpoints", { checkpoint: checkpointSource }],
+    ["without checkpoints", {}],
   ] as const;
 
-  test.each(checkpoints)("%s: is consistent as it grows", async (_, over) => {
-    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+  test.each(checkpointCases)("%s: is consistent as it grows", async (_, checkpointOption) => {
+    const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...checkpointOption });
     const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
     await linked(node, peer);
     for (let round = 0; round < 3; round++) {
@@ -39,10 +39,10 @@ describe("a peer's audit log", () => {
     expect(await readPeerRow(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
   });
 
-  test.each(checkpoints)(
-    "%s: is rewritten when its node came back from an older copy and went another way",
-    async (_, over) => {
-      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
+  test.each(checkpointCases)(
+    "%s: is reported as rewritten after its node restarts from an older copy and appends other entries",
+    async (_, checkpointOption) => {
+      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...checkpointOption });
       const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
       await linked(node, peer);
       await node.outcome();
@@ -51,11 +51,11 @@ describe("a peer's audit log", () => {
       await peer.link.sync();
       await stopNode(node);
 
-      const lines = peer.log.lines.length;
+      const linesBefore = peer.log.lines.length;
       const restored = await restartNode(node, { store: backup });
       await peer.log.logged("link down");
       peer.time.pass(1_000);
-      await peer.log.logged("link up", lines);
+      await peer.log.logged("link up", linesBefore);
       await peer.link.sync();
       expect(await readPeerRow(peer, restored)).toMatchObject({
         log: "rewritten",
@@ -69,8 +69,8 @@ describe("a peer's audit log", () => {
         log: "rewritten",
         log_reason: expect.stringMatching(/entry|proof/),
       });
-      const growth = (await peer.deps.store.list("notices", { limit: 100 })).map(({ value }) => value.kind);
-      expect(growth.filter((kind) => kind === "peer_log_rewritten")).toHaveLength(1);
+      const noticeKinds = (await peer.deps.store.list("notices", { limit: 100 })).map(({ value }) => value.kind);
+      expect(noticeKinds.filter((kind) => kind === "peer_log_rewritten")).toHaveLength(1);
       expect(peer.link.capability()).toMatchObject({
         status: "degraded",
         reason: "the audit log was rewritten at: acme@1",
@@ -79,38 +79,38 @@ describe("a peer's audit log", () => {
     },
   );
 
-  test.each(checkpoints)(
-    "%s: that was rewritten is not cleared by telling nothing, nor by another peer_id",
-    async (_, over) => {
-      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...over });
-      const watcher = await startNode({ name: "2", ...acme, peers: [node.at] });
-      await linked(node, watcher);
+  test.each(checkpointCases)(
+    "%s: stays reported as rewritten without a checkpoint, and with another peer_id",
+    async (_, checkpointOption) => {
+      const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...checkpointOption });
+      const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
+      await linked(node, peer);
       await node.outcome();
       const backup = await copied(node.deps.store);
       await node.outcome({ target: "ui.second" });
-      await watcher.link.sync();
+      await peer.link.sync();
       await backup.transact((tx) => tx.put("meta", "peer_id", { peer_id: "0".repeat(32) }));
-      const comesBack = async (from: TestNode, options: Partial<NodeOptions>): Promise<TestNode> => {
-        const lines = watcher.log.lines.length;
-        await stopNode(from);
-        await watcher.log.logged("link down", lines);
-        const back = await restartNode(from, { store: backup, ...options });
-        watcher.time.pass(1_000);
-        await watcher.log.logged("link up", lines);
-        await watcher.link.sync();
-        return back;
+      const restartFromBackup = async (running: TestNode, options: Partial<NodeOptions>): Promise<TestNode> => {
+        const linesBefore = peer.log.lines.length;
+        await stopNode(running);
+        await peer.log.logged("link down", linesBefore);
+        const restarted = await restartNode(running, { store: backup, ...options });
+        peer.time.pass(1_000);
+        await peer.log.logged("link up", linesBefore);
+        await peer.link.sync();
+        return restarted;
       };
-      const renamed = await comesBack(node, {});
+      const renamed = await restartFromBackup(node, {});
       expect(renamed.link.self.peer_id).not.toBe(node.link.self.peer_id);
-      expect(await readPeerRow(watcher, renamed)).toMatchObject({ log: "rewritten" });
-      const rows = await watcher.deps.store.list("notices", { limit: 100 });
+      expect(await readPeerRow(peer, renamed)).toMatchObject({ log: "rewritten" });
+      const rows = await peer.deps.store.list("notices", { limit: 100 });
       expect(rows.find(({ value }) => value.kind === "peer_log_rewritten")!.value.detail).toMatch(
         /had \d+ entries.*, by what acme@1 reported of it$/,
       );
 
-      const broken = { latest: () => Promise.reject(new Error("no")), consistency: () => Promise.resolve([]) };
-      const silent = await comesBack(renamed, { checkpoint: () => broken });
-      expect(await readPeerRow(watcher, silent)).toMatchObject({ log: "rewritten" });
+      const failingSource = { latest: () => Promise.reject(new Error("no")), consistency: () => Promise.resolve([]) };
+      const withBrokenProofs = await restartFromBackup(renamed, { checkpoint: () => failingSource });
+      expect(await readPeerRow(peer, withBrokenProofs)).toMatchObject({ log: "rewritten" });
     },
   );
 });

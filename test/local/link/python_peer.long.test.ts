@@ -23,19 +23,19 @@ const hasPython = (() => {
 
 type Line = Record<string, unknown>;
 
-interface Python {
-  /** Returns the next line of its output; undefined after its end. */
-  next(): Promise<Line | undefined>;
+interface PythonPeer {
+  /** Returns the next line that the program prints; undefined after its end. */
+  nextLine(): Promise<Line | undefined>;
   ended: Promise<number | null>;
 }
 
-function python(args: readonly string[], secret = SECRET): Python {
+function startPython(args: readonly string[], secret = SECRET): PythonPeer {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], SVC_CROSS_LINK_SECRET: secret };
   const child = spawn("python3", [program, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return {
-    next: async () => {
+    nextLine: async () => {
       const { value, done } = await lines.next();
       return done ? undefined : (JSON.parse(value) as Line);
     },
@@ -49,21 +49,21 @@ const listenAt = { host: "127.0.0.1", port: 0 };
 describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there is no python3 here)"}`, () => {
   test("computes the published test vectors", async () => {
     const page = join(import.meta.dirname, "../../../lib/link/README.md");
-    expect(await python(["vectors", page]).next()).toEqual({ wrong: [] });
+    expect(await startPython(["vectors", page]).nextLine()).toEqual({ wrong: [] });
   });
 
-  test("connects, sends a request and answers one", async () => {
+  test("connects, sends requests and answers a request", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt });
-    const peer = python([
+    const peer = startPython([
       "connect",
       `127.0.0.1:${node.at.port}`,
       "query_product_identity",
       "/api/state",
       "/api/secret",
     ]);
-    expect(await peer.next()).toMatchObject({ peer: { peer_id: node.link.self.peer_id, instance_id: "acme@1" } });
-    const answers = [await peer.next(), await peer.next(), await peer.next()];
-    expect(Object.fromEntries(answers.map((each) => [String(each!["question"]), each]))).toMatchObject({
+    expect(await peer.nextLine()).toMatchObject({ peer: { peer_id: node.link.self.peer_id, instance_id: "acme@1" } });
+    const responses = [await peer.nextLine(), await peer.nextLine(), await peer.nextLine()];
+    expect(Object.fromEntries(responses.map((response) => [String(response!["question"]), response]))).toMatchObject({
       query_product_identity: { status: 200, body: { ...acme, node_id: "1" } },
       "/api/state": { status: 200, body: { tick: 0 } },
       "/api/secret": { status: 400, body: { code: "invalid_field" } },
@@ -75,30 +75,30 @@ describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there
   });
 
   test("accepts a connection and exchanges insights", async () => {
-    const peer = python(["listen", "127.0.0.1:0", "/api/product/identity"]);
-    const listening = (await peer.next())!["listening"] as number;
-    const node = await startNode({ name: "1", ...acme, peers: [{ host: "127.0.0.1", port: listening }] });
-    expect(await peer.next()).toMatchObject({ peer: { peer_id: node.link.self.peer_id } });
-    expect(await peer.next()).toMatchObject({ status: 200, body: { instance_id: "acme@1" } });
+    const peer = startPython(["listen", "127.0.0.1:0", "/api/product/identity"]);
+    const port = (await peer.nextLine())!["listening"] as number;
+    const node = await startNode({ name: "1", ...acme, peers: [{ host: "127.0.0.1", port: port }] });
+    expect(await peer.nextLine()).toMatchObject({ peer: { peer_id: node.link.self.peer_id } });
+    expect(await peer.nextLine()).toMatchObject({ status: 200, body: { instance_id: "acme@1" } });
     expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
     expect(await node.link.query("query_product_identity")).toMatchObject([
       { status: 200, body: { instance_id: "python-peer" } },
     ]);
     await node.link.close();
-    expect(await peer.next()).toMatchObject({ ended: expect.any(String) });
+    expect(await peer.nextLine()).toMatchObject({ ended: expect.any(String) });
     expect(await peer.ended).toBe(0);
   });
 
   test("rejects and is rejected by a peer with another secret", async () => {
-    const other = "another secret, just as long as it";
+    const otherSecret = "another secret, just as long as it";
     const node = await startNode({ name: "1", ...acme, listenAt });
-    expect(await python(["connect", `127.0.0.1:${node.at.port}`], other).next()).toMatchObject({
+    expect(await startPython(["connect", `127.0.0.1:${node.at.port}`], otherSecret).nextLine()).toMatchObject({
       ended: expect.any(String),
     });
-    const peer = python(["listen", "127.0.0.1:0"], other);
-    const listening = (await peer.next())!["listening"] as number;
-    const dialling = await startNode({ name: "2", ...acme, peers: [{ host: "127.0.0.1", port: listening }] });
-    expect(await peer.next()).toEqual({ ended: "the client uses another secret" });
-    await dialling.log.logged("link cannot be made");
+    const peer = startPython(["listen", "127.0.0.1:0"], otherSecret);
+    const port = (await peer.nextLine())!["listening"] as number;
+    const client = await startNode({ name: "2", ...acme, peers: [{ host: "127.0.0.1", port: port }] });
+    expect(await peer.nextLine()).toEqual({ ended: "the client uses another secret" });
+    await client.log.logged("link cannot be made");
   });
 });

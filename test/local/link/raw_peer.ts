@@ -10,9 +10,9 @@ import { SECRET } from "./secret.ts";
 export interface RawPeer {
   socket: Socket;
   link: Session;
-  /** Stops answering, also pings. */
+  /** Stops answering all messages, also pings. */
   mute(): void;
-  /** Returns the next event of a kind, received already or in the future. */
+  /** Returns the next event of a kind, waiting for it if necessary. */
   event<K extends LinkEvent["kind"]>(kind: K): Promise<Extract<LinkEvent, { kind: K }>>;
   /** Resolves when the other end has closed. */
   closed: Promise<unknown>;
@@ -25,7 +25,7 @@ export const ANY_PEER: PeerIdentity = {
   product_type: null,
 };
 
-/** Returns an insight about acme in the form that its origin sends. */
+/** Returns an insight about acme in the form in which instances send it. */
 export const makeRawInsight = (origin_instance_id: string, insight_id: string) => ({
   insight_id,
   origin_instance_id,
@@ -55,44 +55,44 @@ export async function silentSocket({ host, port }: PeerAddress, localAddress?: s
   return socket;
 }
 
-/** Connects to a node and does a valid handshake; `hold` stops it after its HELLO. */
+/** Connects to a node and does a valid handshake; with `stopAfterHello` it sends no more than its HELLO. */
 export async function rawPeer(
   at: PeerAddress,
   {
     self = ANY_PEER,
     secret = SECRET,
-    hold = false,
+    stopAfterHello = false,
     localAddress,
-  }: { self?: PeerIdentity; secret?: string; hold?: boolean; localAddress?: string } = {},
+  }: { self?: PeerIdentity; secret?: string; stopAfterHello?: boolean; localAddress?: string } = {},
 ): Promise<RawPeer> {
   const socket = await silentSocket(at, localAddress);
   const nonce = crypto.getRandomValues(new Uint8Array(32));
   const link = createSession({ role: "client", self, keys: [deriveSecretKey(secret)], nonce });
   const events: LinkEvent[] = [];
-  let muted = hold;
-  const waiting = new Set<() => void>();
+  let isMuted = stopAfterHello;
+  const checks = new Set<() => void>();
   socket.on("data", (chunk) => {
     const step = link.receive(chunk);
-    if (!muted) for (const bytes of step.send) socket.write(bytes);
+    if (!isMuted) for (const bytes of step.send) socket.write(bytes);
     events.push(...step.events);
-    for (const look of waiting) look();
+    for (const check of checks) check();
   });
   for (const bytes of link.open()) socket.write(bytes);
   return {
     socket,
     link,
-    mute: () => void (muted = true),
+    mute: () => void (isMuted = true),
     closed: closing(socket),
     event: (kind) =>
       new Promise((resolve) => {
-        const look = () => {
+        const resolveIfReceived = () => {
           const index = events.findIndex((event) => event.kind === kind);
           if (index === -1) return;
-          waiting.delete(look);
+          checks.delete(resolveIfReceived);
           resolve(events.splice(index, 1)[0] as never);
         };
-        waiting.add(look);
-        look();
+        checks.add(resolveIfReceived);
+        resolveIfReceived();
       }),
   };
 }

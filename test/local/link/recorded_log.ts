@@ -9,18 +9,18 @@ export interface Line {
 /** A log whose lines can be waited for. */
 export interface RecordedLog extends Log {
   lines: Line[];
-  /** Returns the first line with a message from line `from` on, logged already or in the future. */
+  /** Returns the first line with a message from line `from` on, waiting for it if necessary. */
   logged(message: string, from?: number): Promise<Line>;
 }
 
 export function recordedLog(): RecordedLog {
   const lines: Line[] = [];
-  const waiting = new Set<() => void>();
+  const checks = new Set<() => void>();
   const add =
     (level: Line["level"]) =>
     (message: string, fields: Record<string, unknown> = {}) => {
       lines.push({ level, message, fields });
-      for (const look of waiting) look();
+      for (const check of checks) check();
     };
   return {
     lines,
@@ -29,14 +29,14 @@ export function recordedLog(): RecordedLog {
     error: add("error"),
     logged: (message, from = 0) =>
       new Promise((resolve) => {
-        const look = () => {
+        const resolveIfLogged = () => {
           const found = lines.slice(from).find((line) => line.message === message);
           if (!found) return;
-          waiting.delete(look);
+          checks.delete(resolveIfLogged);
           resolve(found);
         };
-        waiting.add(look);
-        look();
+        checks.add(resolveIfLogged);
+        resolveIfLogged();
       }),
   };
 }

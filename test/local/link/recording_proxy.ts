@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { PeerAddress } from "../../../local/option_values.ts";
 
-/** A proxy that passes and records all bytes. */
+/** A proxy that forwards and records all bytes. */
 export interface RecordingProxy {
   at: PeerAddress;
   fromClient(): Buffer;
@@ -13,25 +13,25 @@ export interface RecordingProxy {
   close(): Promise<void>;
 }
 
-export async function recordingProxy(to: PeerAddress): Promise<RecordingProxy> {
+export async function recordingProxy(address: PeerAddress): Promise<RecordingProxy> {
   const recorded: Record<"client" | "server", Buffer[]> = { client: [], server: [] };
   const sockets = new Set<Socket>();
   let isCut = false;
-  const breakAll = () => {
+  const closeAllSockets = () => {
     for (const socket of sockets) socket.destroy();
     sockets.clear();
   };
-  const pass = (from: Socket, on: Socket, who: "client" | "server") => {
+  const forward = (from: Socket, to: Socket, side: "client" | "server") => {
     sockets.add(from);
-    from.on("data", (chunk: Buffer) => (recorded[who].push(chunk), on.write(chunk)));
+    from.on("data", (chunk: Buffer) => (recorded[side].push(chunk), to.write(chunk)));
     from.on("error", () => {});
-    from.on("close", () => on.destroy());
+    from.on("close", () => to.destroy());
   };
   const server = createServer((client) => {
     if (isCut) return void client.destroy();
-    const target = connect(to);
-    pass(client, target, "client");
-    pass(target, client, "server");
+    const target = connect(address);
+    forward(client, target, "client");
+    forward(target, client, "server");
   });
   server.listen({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");
@@ -41,12 +41,12 @@ export async function recordingProxy(to: PeerAddress): Promise<RecordingProxy> {
     fromServer: () => Buffer.concat(recorded.server),
     cut() {
       isCut = true;
-      breakAll();
+      closeAllSockets();
     },
     mend: () => void (isCut = false),
     close: () =>
       new Promise((resolve) => {
-        breakAll();
+        closeAllSockets();
         server.close(() => resolve());
       }),
   };

@@ -22,18 +22,18 @@ const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
 const isLong = FRAMES >= 100_000;
 /** Number of frames that an attacker sends in one connection, which is closed at the first invalid one. */
-const FRAMES_EACH = 10;
+const FRAMES_PER_CONNECTION = 10;
 const CONCURRENT_CONNECTIONS = 16;
 
-const SECRET = "one secret of the siege test";
+const SECRET = "one secret of the attack test";
 const random = seededRandom(SEED);
-const mutated = mutator(random);
+const mutateFrames = mutator(random);
 const randomBytes = (length: number) => Uint8Array.from({ length }, () => random(256));
 const acme = { product_id: "acme", product_type: "crm" };
-const GOOD = { ...ANY_PEER, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
-const HOSTILE = { ...ANY_PEER, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
+const GOOD_PEER = { ...ANY_PEER, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
+const HOSTILE_PEER = { ...ANY_PEER, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
 /** The identity of an attacker without the secret, which must never be connected. */
-const OUTSIDER = { ...ANY_PEER, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
+const PEER_WITHOUT_SECRET = { ...ANY_PEER, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
 afterAll(killAll);
 
 async function startServer(): Promise<{ server: Server; at: { host: string; port: number } }> {
@@ -49,48 +49,48 @@ async function startServer(): Promise<{ server: Server; at: { host: string; port
   return { server, at: { host, port: Number(port) } };
 }
 
-/** Returns an insight as a good peer sends it, which the node would store. */
-const INSIGHT = makeRawInsight("hostile", "ins_forged");
+/** An insight that the node would store if a good peer sent it. */
+const FORGED_INSIGHT = makeRawInsight("hostile", "ins_forged");
 const NONCE = new Uint8Array(32);
 const { kid } = deriveSecretKey(SECRET);
-const address = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
+const randomAddress = () => `127.0.${1 + random(4)}.${1 + random(250)}`;
 
 /** Bytes that a peer without the secret may send: opening frames, garbage, huge lengths, and mutations of them. */
-function outsiderFrames(): Uint8Array[] {
-  const hello = helloFrame(OUTSIDER, kid, NONCE);
+function makeUnauthenticatedFrames(): Uint8Array[] {
+  const hello = helloFrame(PEER_WITHOUT_SECRET, kid, NONCE);
   const opening = [hello, makeFrame(FRAME.proof, randomBytes(32))];
-  const more = () =>
+  const randomFrame = () =>
     random(4) === 0
       ? Uint8Array.of(random(256), random(256), random(256), random(256), random(8))
       : makeFrame(random(256), randomBytes(random(600)));
-  return [...opening, ...Array.from({ length: FRAMES_EACH - opening.length }, more)];
+  return [...opening, ...Array.from({ length: FRAMES_PER_CONNECTION - opening.length }, randomFrame)];
 }
 
-async function outsider(at: { host: string; port: number }): Promise<void> {
-  const socket = connect({ ...at, localAddress: address() }).on("error", () => {});
+async function attackWithoutSecret(at: { host: string; port: number }): Promise<void> {
+  const socket = connect({ ...at, localAddress: randomAddress() }).on("error", () => {});
   socket.resume();
-  const frames = outsiderFrames();
-  socket.end(random(8) === 0 ? Buffer.concat(frames) : mutated(frames));
+  const frames = makeUnauthenticatedFrames();
+  socket.end(random(8) === 0 ? Buffer.concat(frames) : mutateFrames(frames));
   await closing(socket);
 }
 
 /** Connects with the secret, and sends frames that are changed, repeated, omitted or truncated. */
-async function faultyPeer(at: { host: string; port: number }): Promise<void> {
-  const peer = await rawPeer(at, { self: HOSTILE, secret: SECRET, localAddress: address() });
+async function attackWithSecret(at: { host: string; port: number }): Promise<void> {
+  const peer = await rawPeer(at, { self: HOSTILE_PEER, secret: SECRET, localAddress: randomAddress() });
   await Promise.race([peer.event("established"), peer.closed]);
   if (!peer.link.established) return;
-  const frames = Array.from({ length: FRAMES_EACH }, (_, id) =>
-    peer.link.request(id, "share_evolution_insight", { insights: [INSIGHT] }),
+  const frames = Array.from({ length: FRAMES_PER_CONNECTION }, (_, id) =>
+    peer.link.request(id, "share_evolution_insight", { insights: [FORGED_INSIGHT] }),
   );
   frames[0]![random(frames[0]!.length - 4) + 4]! ^= 1 + random(255);
-  peer.socket.end(random(2) === 0 ? Buffer.concat(frames) : mutated(frames.slice(0, 1)));
+  peer.socket.end(random(2) === 0 ? Buffer.concat(frames) : mutateFrames(frames.slice(0, 1)));
   await peer.closed;
 }
 
 /** Opens sockets that occupy connections: silent ones, some in or after a HELLO, and some that send slowly. */
-async function crowd(at: { host: string; port: number }): Promise<Socket[]> {
-  const sockets = await Promise.all(Array.from({ length: 500 }, () => silentSocket(at, address())));
-  const hello = helloFrame(OUTSIDER, kid, NONCE);
+async function occupyConnections(at: { host: string; port: number }): Promise<Socket[]> {
+  const sockets = await Promise.all(Array.from({ length: 500 }, () => silentSocket(at, randomAddress())));
+  const hello = helloFrame(PEER_WITHOUT_SECRET, kid, NONCE);
   for (const [index, socket] of sockets.entries()) {
     socket.resume();
     if (index % 5 === 1) socket.write(hello.subarray(0, 1 + random(hello.length - 1)));
@@ -101,11 +101,11 @@ async function crowd(at: { host: string; port: number }): Promise<Socket[]> {
 }
 
 /** Starts a peer in its own process, so that the attackers of this process do not delay its requests. */
-async function goodPeer(at: { host: string; port: number }) {
+async function startGoodPeer(at: { host: string; port: number }) {
   const outfile = join(temporaryFolder(), "good_peer.mjs");
   const entryPoints = [join(import.meta.dirname, "good_peer.ts")];
   await esbuild.build({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", target: "node20.19" });
-  const child = fork(outfile, [JSON.stringify({ at, self: GOOD, secret: SECRET })]);
+  const child = fork(outfile, [JSON.stringify({ at, self: GOOD_PEER, secret: SECRET })]);
   await once(child, "message");
   return {
     /** Ends the peer and returns its response times in milliseconds. */
@@ -118,47 +118,57 @@ async function goodPeer(at: { host: string; port: number }) {
   };
 }
 
-const memoryOf = async (server: Server): Promise<number> => {
+const readMemoryMib = async (server: Server): Promise<number> => {
   const { text } = await client(fetch, server.url).get("/api/metrics");
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)![1]) / 2 ** 20;
 };
 
 test(
-  `a process lives through ${FRAMES} frames of strangers and faulty peers among 500 sockets (seed ${SEED})`,
+  `a process survives ${FRAMES} frames of attackers and faulty peers among 500 sockets (seed ${SEED})`,
   { timeout: isLong ? 600_000 : 60_000 },
   async () => {
     const { server, at } = await startServer();
-    const before = await memoryOf(server);
+    const memoryBefore = await readMemoryMib(server);
 
-    const good = await goodPeer(at);
-    const sockets = await crowd(at);
-    let left = FRAMES;
+    const good = await startGoodPeer(at);
+    const sockets = await occupyConnections(at);
+    let remainingFrames = FRAMES;
     const attacker = async (): Promise<void> => {
-      while ((left -= FRAMES_EACH) >= 0) await (random(10) === 0 ? faultyPeer(at) : outsider(at));
+      while ((remainingFrames -= FRAMES_PER_CONNECTION) >= 0)
+        await (random(10) === 0 ? attackWithSecret(at) : attackWithoutSecret(at));
     };
-    const drip = setInterval(() => sockets.forEach((socket) => socket.writable && socket.write(Uint8Array.of(0))), 50);
+    const slowSender = setInterval(
+      () => sockets.forEach((socket) => socket.writable && socket.write(Uint8Array.of(0))),
+      50,
+    );
     await Promise.all(Array.from({ length: CONCURRENT_CONNECTIONS }, attacker));
-    clearInterval(drip);
+    clearInterval(slowSender);
     const times = await good.times();
-    const newcomer = await rawPeer(at, { self: { ...GOOD, peer_id: "b".repeat(32) }, secret: SECRET });
-    await newcomer.event("established");
+    const newPeer = await rawPeer(at, { self: { ...GOOD_PEER, peer_id: "b".repeat(32) }, secret: SECRET });
+    await newPeer.event("established");
 
-    const after = await memoryOf(server);
+    const memoryAfter = await readMemoryMib(server);
     const sorted = times.toSorted((a, b) => a - b);
-    const [median, p99, worst] = [0.5, 0.99, 1].map((part) => sorted[Math.ceil(part * sorted.length) - 1]!);
+    const [median, p99, slowest] = [0.5, 0.99, 1].map((quantile) => sorted[Math.ceil(quantile * sorted.length) - 1]!);
     process.stdout.write(
-      `under siege (${FRAMES} frames): ${times.length} round trips of a good peer, median ${median!.toFixed(1)} ms, ` +
-        `99 % under ${p99!.toFixed(1)} ms, worst ${worst!.toFixed(1)} ms; ` +
-        `memory ${before.toFixed(0)} MiB before, ${after.toFixed(0)} MiB after\n`,
+      `under attack (${FRAMES} frames): ${times.length} round trips of a good peer, median ${median!.toFixed(1)} ms, ` +
+        `99 % under ${p99!.toFixed(1)} ms, worst ${slowest!.toFixed(1)} ms; ` +
+        `memory ${memoryBefore.toFixed(0)} MiB before, ${memoryAfter.toFixed(0)} MiB after\n`,
     );
     const { body } = await client(fetch, server.url).get("co-evolution");
     expect(body).toMatchObject({ insights: [], counts: { kept: 0, unrelated: 0, refused: 0 } });
-    const ups = server.stderr.filter((line) => line.includes('"link up"')).map((line) => JSON.parse(line).peer_id[0]);
+    const connectedPeers = server.stderr
+      .filter((line) => line.includes('"link up"'))
+      .map((line) => JSON.parse(line).peer_id[0]);
     // A hostile peer with the secret gets one of the occupied connections only by chance.
-    expect(new Set([...ups, "c"]), "only those who hold the secret are let in").toEqual(new Set(["a", "b", "c"]));
+    expect(new Set([...connectedPeers, "c"]), "only peers with the secret are connected").toEqual(
+      new Set(["a", "b", "c"]),
+    );
     expect(server.stderr.filter((line) => line.includes('"ERROR"'))).toEqual([]);
-    expect(after - before, "64 strangers and their frames, and what Node keeps in reserve").toBeLessThan(128);
+    expect(memoryAfter - memoryBefore, "64 attackers and their frames, and memory that Node reserves").toBeLessThan(
+      128,
+    );
     if (isLong) expect(p99).toBeLessThan(100);
-    for (const socket of [...sockets, newcomer.socket]) socket.destroy();
+    for (const socket of [...sockets, newPeer.socket]) socket.destroy();
   },
 );
