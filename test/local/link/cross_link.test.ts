@@ -129,7 +129,9 @@ describe("a pair of nodes", () => {
       delays.push(node.time.next()!);
       node.time.pass(node.time.next()!);
     }
-    expect(delays, "half of each limit, since random() returns 0.5").toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
+    expect(delays, "half of each limit, since random() returns 0.5").toEqual([
+      500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000,
+    ]);
     expect(node.log.lines.map(({ message }) => message)).toEqual(["link cannot be made"]);
     expect((await node.get("/api/peers")).body.peers).toMatchObject([{ peer_id: null, state: "down", log: "unknown" }]);
     expect(node.link.capability()).toMatchObject({

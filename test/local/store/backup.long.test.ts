@@ -9,9 +9,9 @@ import { backupScript } from "../../support/backup_script.ts";
 import { after, type Content, readContent, live, perform, workload } from "./model.ts";
 import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
 
-const OTHERS = ["meta", "counts", "changes", "live"];
+const OTHER_COLLECTIONS = ["meta", "counts", "changes", "live"];
 
-/** Writes the transactions behind the last one; gives the number of the newest that was acknowledged. */
+/** Commits the next transactions of the workload; returns the number of the last one. */
 async function write(store: AnyFileStore, count: number): Promise<number> {
   const first = store.status().sequence + 1;
   await Promise.all(
@@ -20,8 +20,8 @@ async function write(store: AnyFileStore, count: number): Promise<number> {
   return store.status().sequence;
 }
 
-/** Opens a copy, and holds it to the model: gives the number of its last transaction. */
-async function compare(folder: string): Promise<number> {
+/** Opens a copy and compares it with the model; returns the number of its last transaction. */
+async function expectConsistentCopy(folder: string): Promise<number> {
   const store = await opened(join(folder, "state.json"));
   const { sequence } = store.status();
   let content: Content = {};
@@ -30,7 +30,7 @@ async function compare(folder: string): Promise<number> {
       content,
       workload(n).filter(({ collection }) => collection !== "audit"),
     );
-  expect(await readContent(store, OTHERS)).toEqual(live(content));
+  expect(await readContent(store, OTHER_COLLECTIONS)).toEqual(live(content));
   const entries = await readContent(store, ["audit"]);
   expect(Object.keys(entries)).toHaveLength(sequence);
   expect(Object.values(entries).map(([, value]) => value)).toEqual(
@@ -50,27 +50,31 @@ test("a backup under load has all earlier acknowledged commits, and no partial o
   const load = (async () => {
     while (!ended) acknowledged = await write(store, 8);
   })();
-  const taken: { to: string; before: number; behind: number }[] = [];
+  const backups: { to: string; before: number; after: number }[] = [];
   for (let round = 1; round <= 6; round++) {
     const to = join(folder, `backup-${round}`);
     const before = acknowledged;
     await backup(state, to);
-    taken.push({ to, before, behind: store.status().sequence });
+    backups.push({ to, before, after: store.status().sequence });
   }
   ended = true;
   await load;
-  for (const { to, before, behind } of taken) {
-    const sequence = await compare(to);
+  for (const { to, before, after } of backups) {
+    const sequence = await expectConsistentCopy(to);
     expect(sequence).toBeGreaterThanOrEqual(before);
-    expect(sequence).toBeLessThanOrEqual(behind);
+    expect(sequence).toBeLessThanOrEqual(after);
   }
-  expect(taken.at(-1)!.before).toBeGreaterThan(taken[0]!.before);
+  expect(backups.at(-1)!.before).toBeGreaterThan(backups[0]!.before);
 });
 
-/** A folder with a program that asks this test first, each time that it is called, and then does what it always does. */
-async function asking(folder: string, program: string, answer: (call: number) => Promise<unknown>): Promise<string> {
+/** Creates a folder with a program that, at each call, waits for `beforeCall` and then runs the real program. */
+async function makeDelayedProgram(
+  folder: string,
+  program: string,
+  beforeCall: (call: number) => Promise<unknown>,
+): Promise<string> {
   let calls = 0;
-  const server = createServer((_, response) => void answer(++calls).then(() => response.end()));
+  const server = createServer((_, response) => void beforeCall(++calls).then(() => response.end()));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -83,8 +87,8 @@ async function asking(folder: string, program: string, answer: (call: number) =>
   return bin;
 }
 
-/** Compacts what a few transactions supersede, and begins no part. */
-async function rewrite(store: AnyFileStore): Promise<void> {
+/** Compacts the records that a few transactions supersede, and begins no segment. */
+async function compactSuperseded(store: AnyFileStore): Promise<void> {
   const { segments } = store.status();
   await write(store, 8);
   expect(store.status().segments).toBe(segments);
@@ -92,27 +96,27 @@ async function rewrite(store: AnyFileStore): Promise<void> {
 }
 
 test.each<[string, (store: AnyFileStore) => Promise<unknown>]>([
-  ["a part that is begun meanwhile", (store) => write(store, 400)],
-  ["a part that is rewritten meanwhile", rewrite],
-])("%s: it is taken once more", async (_, meanwhile) => {
+  ["a segment is begun during a backup", (store) => write(store, 400)],
+  ["a segment is compacted during a backup", compactSuperseded],
+])("if %s, the backup is repeated", async (_, duringBackup) => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
   const store = await opened(state, { segmentBytes: 32 * 1024 });
-  // A part was just sealed: of the nine changes that go round, one still lies in it.
+  // Opens a fresh segment, after sealed ones with records that the next transactions supersede.
   while (store.status().segments < 4) await write(store, 8);
   const acknowledged = store.status().sequence;
-  let called = 0;
-  const bin = await asking(folder, "head", async (call) => {
-    called = call;
-    if (call === 1) await meanwhile(store);
+  let callCount = 0;
+  const bin = await makeDelayedProgram(folder, "head", async (call) => {
+    callCount = call;
+    if (call === 1) await duringBackup(store);
     else await write(store, 3);
   });
   const to = join(folder, "backup");
   await backupScript(folder)(state, to, [bin]);
-  expect(called).toBeGreaterThan(1);
-  const copied = readdirSync(to);
-  expect(copied.filter((name) => !/^state\.json\.journal\.(?:\d{6}\.)?jsonl$/.test(name))).toEqual([]);
-  expect(await compare(to)).toBeGreaterThanOrEqual(acknowledged);
+  expect(callCount).toBeGreaterThan(1);
+  const copiedFiles = readdirSync(to);
+  expect(copiedFiles.filter((name) => !/^state\.json\.journal\.(?:\d{6}\.)?jsonl$/.test(name))).toEqual([]);
+  expect(await expectConsistentCopy(to)).toBeGreaterThanOrEqual(acknowledged);
 });
 
 test("a backup has neither an incomplete last line nor the zeros after the last line", async () => {
@@ -122,14 +126,17 @@ test("a backup has neither an incomplete last line nor the zeros after the last 
   await write(store, 20);
   await store.close();
   const journal = `${state}.journal.jsonl`;
-  const whole = readFileSync(journal);
-  const half = whole.subarray(whole.lastIndexOf("\n", whole.length - 2) + 1, whole.length - 20);
-  appendFileSync(journal, half);
+  const completeJournal = readFileSync(journal);
+  const partialLine = completeJournal.subarray(
+    completeJournal.lastIndexOf("\n", completeJournal.length - 2) + 1,
+    completeJournal.length - 20,
+  );
+  appendFileSync(journal, partialLine);
   appendFileSync(journal, Buffer.alloc(1 << 16));
   const to = join(folder, "backup");
   await backupScript(folder)(state, to);
-  expect(readFileSync(join(to, "state.json.journal.jsonl")).equals(whole)).toBe(true);
-  expect(await compare(to)).toBe(20);
+  expect(readFileSync(join(to, "state.json.journal.jsonl")).equals(completeJournal)).toBe(true);
+  expect(await expectConsistentCopy(to)).toBe(20);
 });
 
 test("a backup of files that keep changing fails, and leaves no files", async () => {
@@ -137,7 +144,7 @@ test("a backup of files that keep changing fails, and leaves no files", async ()
   const state = join(folder, "data/state.json");
   const store = await opened(state, { segmentBytes: 8 * 1024 });
   await write(store, 60);
-  const bin = await asking(folder, "head", () => write(store, 60));
+  const bin = await makeDelayedProgram(folder, "head", () => write(store, 60));
   const to = join(folder, "backup");
   await expect(backupScript(folder)(state, to, [bin])).rejects.toThrow(/files changed during each of ten tries/);
   expect(readdirSync(folder)).not.toContain("backup");
@@ -156,7 +163,7 @@ test("a backup has the reports next to the state, with their times", async () =>
   await backupScript(folder)(state, to);
   const copy = join(to, "evolved/report-2020-W01.md");
   expect([readFileSync(copy, "utf8"), statSync(copy).mtimeMs]).toEqual(["# A report", 1_577_836_800_000]);
-  expect(await compare(to)).toBe(20);
+  expect(await expectConsistentCopy(to)).toBe(20);
 });
 
 test("a backup of a path without a state fails immediately, and leaves no files", async () => {

@@ -8,10 +8,10 @@ import { LONG } from "../../support/run_length.ts";
 import { heldSyncs } from "./faults.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 
-/** A store on real files whose syncs are counted and can be held back. */
-async function subject(layout: Layout, segmentBytes: number, memoryBytes = 0): Promise<Subject> {
+/** A store on real files whose syncs are counted and can be delayed. */
+async function makeSubject(layout: Layout, segmentBytes: number, memoryBytes = 0): Promise<Subject> {
   const path = join(await temporaryFolder(), "state.json");
-  const { files, calls, hold } = heldSyncs(nodeFiles);
+  const { files, calls, delay } = heldSyncs(nodeFiles);
   const open = (): Promise<AnyStore> => opened(path, { files, layout, segmentBytes, memoryBytes });
   let store = await open();
   return {
@@ -20,29 +20,41 @@ async function subject(layout: Layout, segmentBytes: number, memoryBytes = 0): P
       await store.close();
       return (store = await open());
     },
-    stall: hold,
+    stall: delay,
     syncs: () => calls.filter((call) => call === "sync").length,
   };
 }
 
-const inMemory: Layout = {
+const IN_MEMORY_LAYOUT: Layout = {
   ...LAYOUT,
   blocks: { block: ["things", "others", "values", "odd", "counters", "places", "meta", "c0", "c1", "c2", "c3"] },
   embedded: {},
 };
-const abilities = ["reopen", "stall", "syncs"] as const;
-const few = 4096;
-const large = 64 * 1024 * 1024;
+const ABILITIES = ["reopen", "stall", "syncs"] as const;
+const SMALL_MEMORY_BYTES = 4096;
+const SEGMENT_BYTES = 64 * 1024 * 1024;
 
 if (LONG) {
-  storeContract("the file store, with little of that", () => subject(LAYOUT, large, few), abilities);
-} else {
-  storeContract("the file store", () => subject(LAYOUT, large), abilities);
-  storeContract("the file store, with collections held in memory", () => subject(inMemory, large), abilities);
   storeContract(
-    "the file store, with what was used last in memory",
-    () => subject(LAYOUT, large, 16 * 1024 * 1024),
-    abilities,
+    "the file store, with little memory",
+    () => makeSubject(LAYOUT, SEGMENT_BYTES, SMALL_MEMORY_BYTES),
+    ABILITIES,
   );
-  storeContract("the file store, with a new journal file every few commits", () => subject(LAYOUT, 2000), abilities);
+} else {
+  storeContract("the file store", () => makeSubject(LAYOUT, SEGMENT_BYTES), ABILITIES);
+  storeContract(
+    "the file store, with collections held in memory",
+    () => makeSubject(IN_MEMORY_LAYOUT, SEGMENT_BYTES),
+    ABILITIES,
+  );
+  storeContract(
+    "the file store, with recently used records in memory",
+    () => makeSubject(LAYOUT, SEGMENT_BYTES, 16 * 1024 * 1024),
+    ABILITIES,
+  );
+  storeContract(
+    "the file store, with a new journal file every few commits",
+    () => makeSubject(LAYOUT, 2000),
+    ABILITIES,
+  );
 }

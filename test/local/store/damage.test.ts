@@ -1,4 +1,4 @@
-/** Damage in sealed files of a running store: each cycle checks that all of them exist, and verifies a part of their content. */
+/** Damage in sealed files of a running store, which each cycle looks for: missing files, and bytes that changed. */
 import { copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
 
 let state: string;
 let store: AnyFileStore;
-const sealed = (number: number): string => `${state}.journal.${String(number).padStart(6, "0")}.jsonl`;
+const sealedPath = (number: number): string => `${state}.journal.${String(number).padStart(6, "0")}.jsonl`;
 
 beforeEach(async () => {
   state = join(await temporaryFolder(), "state.json");
@@ -21,54 +21,57 @@ beforeEach(async () => {
   expect(store.faults!().damaged).toEqual([]);
 });
 
-const goesOn = async (): Promise<void> => {
+const expectWorkingStore = async (): Promise<void> => {
   await store.transact((tx) => perform(tx, workload(61)));
   expect(await readContent(store, COLLECTIONS)).toEqual(live(history(61)[61]!));
 };
 
-test("a removed sealed file is reported with its content, and reads of it go on", async () => {
-  await rm(sealed(2));
+test("a removed sealed file is reported with the entries in it, which can still be read", async () => {
+  await rm(sealedPath(2));
   await store.inspect!();
   const [damage, ...others] = store.faults!().damaged;
   expect(others).toEqual([]);
-  expect(damage!.file).toBe(basename(sealed(2)));
-  expect(damage!.reason).toContain(`${sealed(2)} is gone. Before you stop anything, copy it back: `);
+  expect(damage!.file).toBe(basename(sealedPath(2)));
+  expect(damage!.reason).toContain(`${sealedPath(2)} is gone. Before you stop anything, copy it back: `);
   const ids = (await store.list("audit", { limit: 999 })).map(({ id }) => Number(id));
   const [, first, last] = /audit entries (\d+) to (\d+)/.exec(damage!.holds)!;
-  const text = await readFile(sealed(3), "utf8");
+  const text = await readFile(sealedPath(3), "utf8");
   expect(Number(last) - Number(first)).toBeGreaterThan(0);
   expect(JSON.parse(text.split("\n")[1]!)).toMatchObject({
     audit: expect.arrayContaining([Number(last) + 1]) as unknown,
   });
   expect(ids).toContain(Number(first));
-  await goesOn();
+  await expectWorkingStore();
 });
 
 test.runIf(process.platform === "linux")(
-  "a removed sealed file that is copied back as said is intact again",
+  "a removed sealed file that is restored by the command in the message is intact again",
   async () => {
-    await rm(sealed(2));
+    await rm(sealedPath(2));
     await store.inspect!();
     const [, from, to] = /copy it back: cp (\S+) '([^']+)'/.exec(store.faults!().damaged[0]!.reason)!;
     await copyFile(from!, to!);
     await store.inspect!();
     expect(store.faults!().damaged).toEqual([]);
-    await goesOn();
-    await rm(sealed(2));
+    await expectWorkingStore();
+    await rm(sealedPath(2));
     await store.inspect!();
     expect(store.faults!().damaged).toHaveLength(1);
   },
 );
 
 test("a changed bit in a value is found by the next cycle, also if the value is still JSON", async () => {
-  const text = await readFile(sealed(2), "latin1");
-  const at = text.lastIndexOf("xxx");
-  await writeFile(sealed(2), `${text.slice(0, at)}y${text.slice(at + 1)}`, { encoding: "latin1", flag: "r+" });
+  const text = await readFile(sealedPath(2), "latin1");
+  const offset = text.lastIndexOf("xxx");
+  await writeFile(sealedPath(2), `${text.slice(0, offset)}y${text.slice(offset + 1)}`, {
+    encoding: "latin1",
+    flag: "r+",
+  });
   await store.inspect!();
   expect(store.faults!().damaged).toMatchObject([
-    { file: basename(sealed(2)), reason: expect.stringContaining("does not match its checksum") as string },
+    { file: basename(sealedPath(2)), reason: expect.stringContaining("does not match its checksum") as string },
   ]);
-  await writeFile(sealed(2), text, { encoding: "latin1", flag: "r+" });
+  await writeFile(sealedPath(2), text, { encoding: "latin1", flag: "r+" });
   await store.inspect!();
   expect(store.faults!().damaged).toEqual([]);
 });
@@ -76,35 +79,35 @@ test("a changed bit in a value is found by the next cycle, also if the value is 
 test.each([
   [
     "replaced",
-    async () => (await copyFile(sealed(3), `${state}.copy`), rename(`${state}.copy`, sealed(2))),
+    async () => (await copyFile(sealedPath(3), `${state}.copy`), rename(`${state}.copy`, sealedPath(2))),
     "was replaced",
   ],
-  ["cut", () => truncate(sealed(2), 300), "300 bytes of"],
-  ["lengthened", () => writeFile(sealed(2), "{}\n", { flag: "a" }), "and was left with"],
+  ["cut", () => truncate(sealedPath(2), 300), "300 bytes of"],
+  ["lengthened", () => writeFile(sealedPath(2), "{}\n", { flag: "a" }), "and was left with"],
 ] as const)("a sealed file that was %s is reported", async (_, change, reason) => {
   await change();
   await store.inspect!();
   expect(store.faults!().damaged).toMatchObject([
-    { file: basename(sealed(2)), reason: expect.stringContaining(reason) as string },
+    { file: basename(sealedPath(2)), reason: expect.stringContaining(reason) as string },
   ]);
 });
 
 test("damage in one file does not stop the compaction of others", async () => {
   await store.transact((tx) => tx.put("things", "secret", "to be erased"));
-  const text = await readFile(sealed(2), "latin1");
+  const text = await readFile(sealedPath(2), "latin1");
   const [, collection, id] = /\["([a-z]+)","([^"]+)",\d+,/.exec(text)!;
-  await writeFile(sealed(2), text.replace("xxx", "xxy"), { encoding: "latin1", flag: "r+" });
+  await writeFile(sealedPath(2), text.replace("xxx", "xxy"), { encoding: "latin1", flag: "r+" });
   await store.inspect!();
   const { segments } = store.status();
   await store.transact((tx) => {
     tx.delete("things", "secret");
     tx.delete(collection!, id!);
   });
-  const left = async () => store.expunge!().catch((error: Error) => error.message);
-  for (let cycle = 0; cycle < 20; cycle++) expect(await left()).toContain(`${sealed(2)}, which is damaged`);
+  const expungeError = async () => store.expunge!().catch((error: Error) => error.message);
+  for (let cycle = 0; cycle < 20; cycle++) expect(await expungeError()).toContain(`${sealedPath(2)}, which is damaged`);
   expect(store.status().segments).toBe(segments + 1);
-  expect(await readFile(sealed(segments), "utf8")).not.toContain("to be erased");
-  await writeFile(sealed(2), text, { encoding: "latin1", flag: "r+" });
+  expect(await readFile(sealedPath(segments), "utf8")).not.toContain("to be erased");
+  await writeFile(sealedPath(2), text, { encoding: "latin1", flag: "r+" });
   await store.inspect!();
-  expect(await left()).toBeUndefined();
+  expect(await expungeError()).toBeUndefined();
 });

@@ -7,10 +7,10 @@ import type { AnyStore } from "../../contract/any_store.ts";
 import { readableLog, temporaryFolder } from "./opened.ts";
 
 const { fdatasync } = fs;
-/** Runs when the system is asked to sync a file; it is passed on, and answered, once this has resolved. */
+/** Runs when the store requests the sync of a file; the file is synced after the promise has resolved. */
 let beforeSync: (inode: number) => Promise<void>;
 
-// The store takes the call when it is loaded, so it is loaded again behind this.
+// The store's module imports `fdatasync` when it is loaded, so each test loads it again.
 beforeEach(() => {
   beforeSync = async () => {};
   fs.fdatasync = ((fd, done) =>
@@ -24,30 +24,30 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("a write is acknowledged and visible only after a sync that began after it has ended", async () => {
+test("a commit is acknowledged and visible only after the sync that follows its write", async () => {
   const { openFileStore } = await import("../../../local/store/file_store.ts");
   const path = `${await temporaryFolder()}/state.json`;
   const journal = `${path}.journal.jsonl`;
   const store: AnyStore = await openFileStore({ path, log: readableLog(), schedule: () => () => undefined });
   for (const id of ["first", "second", "third"]) {
-    let letGo = (): void => undefined;
-    const asked = new Promise<{ inode: number; journal: string }>((resolve) => {
+    let releaseSync = (): void => undefined;
+    const syncRequested = new Promise<{ inode: number; journal: string }>((resolve) => {
       beforeSync = (inode) => {
         resolve({ inode, journal: fs.readFileSync(journal, "utf8") });
-        return new Promise((held) => (letGo = held));
+        return new Promise((release) => (releaseSync = release));
       };
     });
     let acknowledged = false;
-    const answered = store.transact((tx) => tx.put("things", id, 1)).then(() => (acknowledged = true));
-    expect(await Promise.race([answered, asked])).toEqual({
+    const committed = store.transact((tx) => tx.put("things", id, 1)).then(() => (acknowledged = true));
+    expect(await Promise.race([committed, syncRequested])).toEqual({
       inode: fs.statSync(journal).ino,
       journal: expect.stringContaining(`"${id}"`),
     });
     await nextTurn();
     expect([acknowledged, await store.get("things", id)]).toEqual([false, undefined]);
     beforeSync = async () => {};
-    letGo();
-    await answered;
+    releaseSync();
+    await committed;
     expect(await store.get("things", id)).toMatchObject({ value: 1 });
   }
   await store.close();

@@ -1,19 +1,19 @@
-/** Makes calls of the file layer fail, on any file system below it. */
+/** Wraps the file layer so that its calls fail or are delayed. */
 import type { Files } from "../../../local/store/files.ts";
 
-/** Returns the error with which a call fails, or undefined if it is made. */
+/** Returns the error with which a call fails, or undefined if the call goes through. */
 export type Judge = (call: keyof Files, args: readonly unknown[]) => Error | undefined;
 
 /** Returns an error with the code of a system error. */
 export const systemError = (code: string): Error => Object.assign(new Error(`${code}: simulated`), { code });
 
-/** Returns a file layer whose calls fail if `judge` returns an error. */
-export function withFaults(files: Files, judge: Judge): Files {
+/** Returns a file layer whose calls fail if `findError` returns an error. */
+export function withFaults(files: Files, findError: Judge): Files {
   const wrap = (call: keyof Files): unknown => {
-    const made = files[call] as (...args: unknown[]) => unknown;
+    const realCall = files[call] as (...args: unknown[]) => unknown;
     return (...args: unknown[]) => {
-      const error = judge(call, args);
-      if (!error) return made(...args);
+      const error = findError(call, args);
+      if (!error) return realCall(...args);
       if (call === "readNow" || call === "writeNow" || call === "stat") throw error;
       return Promise.reject(error);
     };
@@ -25,16 +25,16 @@ export function withFaults(files: Files, judge: Judge): Files {
 /** Returns a file layer whose syncs can be delayed. */
 export function heldSyncs(files: Files): {
   files: Files;
-  /** Writes to the journal and syncs, in order. */
+  /** The writes and syncs so far, in order. */
   calls: ("write" | "sync")[];
   /** Resolves when a sync is being delayed. */
-  syncing(): Promise<void>;
+  whenDelayed(): Promise<void>;
   /** Delays every sync until the returned function is called. */
-  hold(): () => void;
+  delay(): () => void;
 } {
   const calls: ("write" | "sync")[] = [];
-  let held: Promise<void> | undefined;
-  let arrived = (): void => undefined;
+  let delayed: Promise<void> | undefined;
+  let resolveArrival = (): void => undefined;
   let arrival = Promise.resolve();
   return {
     calls,
@@ -46,16 +46,16 @@ export function heldSyncs(files: Files): {
       },
       async sync(fd) {
         calls.push("sync");
-        arrived();
-        await held;
+        resolveArrival();
+        await delayed;
         await files.sync(fd);
       },
     },
-    syncing: () => arrival,
-    hold() {
+    whenDelayed: () => arrival,
+    delay() {
       let release = (): void => undefined;
-      held = new Promise((resolve) => (release = resolve));
-      arrival = new Promise((resolve) => (arrived = resolve));
+      delayed = new Promise((resolve) => (release = resolve));
+      arrival = new Promise((resolve) => (resolveArrival = resolve));
       return release;
     },
   };

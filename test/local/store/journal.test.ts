@@ -1,4 +1,4 @@
-/** The form of the journal, commits that share a sync, and the effects of a failed write or sync. */
+/** Tests the form of the journal, commits that share a sync, and the effects of a failed write or sync. */
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -17,7 +17,7 @@ beforeEach(async () => {
   journal = `${state}.journal.jsonl`;
 });
 
-/** The journal before its zeros. */
+/** Reads the lines of the journal, without the zeros after them. */
 const lines = async (): Promise<string[]> =>
   (await readFile(journal, "utf8")).replace(/\0+$/, "").trimEnd().split("\n");
 
@@ -54,10 +54,10 @@ describe("a journal line", () => {
   test("has an operation between every two tabs, and no other tabs", async () => {
     const store = await opened(state);
     await store.transact((tx) => ["a", "b\t"].forEach((id) => tx.put("things", id, "\t")));
-    const pieces = (await lines())[1]!.split("\t");
-    expect(pieces[1]).toBe('["things","a",1,"\\t"]');
-    expect(pieces[3]).toBe('["things","b\\t",1,"\\t"]');
-    expect(pieces).toHaveLength(5);
+    const parts = (await lines())[1]!.split("\t");
+    expect(parts[1]).toBe('["things","a",1,"\\t"]');
+    expect(parts[3]).toBe('["things","b\\t",1,"\\t"]');
+    expect(parts).toHaveLength(5);
   });
 
   test("is not written for a transaction without writes", async () => {
@@ -105,18 +105,18 @@ test("an audit entry can only be appended, never changed or deleted", async () =
 });
 
 test("commits during a sync share the next write and sync", async () => {
-  const disk = heldSyncs(nodeFiles);
-  const store = await opened(state, { files: disk.files });
+  const layer = heldSyncs(nodeFiles);
+  const store = await opened(state, { files: layer.files });
   await store.transact((tx) => tx.put("things", "before", 0));
-  disk.calls.length = 0;
-  const release = disk.hold();
+  layer.calls.length = 0;
+  const release = layer.delay();
   const first = store.transact((tx) => tx.put("things", "first", 0));
-  await disk.syncing();
+  await layer.whenDelayed();
   const rest = Array.from({ length: 100 }, (_, n) => store.transact((tx) => tx.put("things", `r${n}`, n)));
   await new Promise<void>((decided) => void store.transact(() => decided()));
   release();
   await Promise.all([first, ...rest]);
-  expect(disk.calls).toEqual(["write", "sync", "write", "sync"]);
+  expect(layer.calls).toEqual(["write", "sync", "write", "sync"]);
 });
 
 test.each([
@@ -124,7 +124,7 @@ test.each([
   ["two bytes", "é"],
   ["three bytes", "字"],
   ["four bytes", "😀"],
-])("values of any size are kept whole, in characters of %s", async (_, character) => {
+])("values of any size are stored completely, in characters of %s", async (_, character) => {
   const store = await opened(state);
   const lengths = [10_000, 21_000, 40_000, 80_000, 240_000];
   for (const length of lengths)
@@ -140,17 +140,17 @@ test("commits of consecutive event loop turns share a sync, up to a limit", asyn
   const puts = Array.from({ length: 96 }, (_, n) => store.transact((tx) => tx.put("things", `t${n}`, n)));
   await Promise.all(puts);
   const [, first] = await lines();
-  const { n: together } = JSON.parse(first!) as { n: number };
-  // A turn brings eight.
-  expect(together).toBeGreaterThanOrEqual(48);
-  expect(together).toBeLessThanOrEqual(56);
+  const { n: commitsInFirstLine } = JSON.parse(first!) as { n: number };
+  // Eight commits arrive in each turn.
+  expect(commitsInFirstLine).toBeGreaterThanOrEqual(48);
+  expect(commitsInFirstLine).toBeLessThanOrEqual(56);
 });
 
 test("commits that share a write are one line, with only the last version of each record", async () => {
-  const disk = heldSyncs(nodeFiles);
-  const store = await opened(state, { files: disk.files, memoryBytes: 64 * 1024 });
+  const layer = heldSyncs(nodeFiles);
+  const store = await opened(state, { files: layer.files, memoryBytes: 64 * 1024 });
   await store.transact((tx) => tx.put("things", "a", 0));
-  const all = [1, 2, 3].map((n) =>
+  const commits = [1, 2, 3].map((n) =>
     store.transact((tx) => {
       tx.put("audit", `000000000000000${n}`, { n }, 0);
       tx.put("meta", "chain", n);
@@ -158,7 +158,7 @@ test("commits that share a write are one line, with only the last version of eac
       else tx.put("things", n === 3 ? "a" : "b", n);
     }),
   );
-  await Promise.all(all);
+  await Promise.all(commits);
   const text = (await lines()).at(-1)!;
   expect(JSON.parse(text)).toMatchObject({
     n: 4,
@@ -174,7 +174,7 @@ test("commits that share a write are one line, with only the last version of eac
   expect(text).toContain('\t{"n":1}\t,\t{"n":2}\t,\t{"n":3}\t');
 });
 
-test("the journal is extended with zeros ahead of writes, which a close removes", async () => {
+test("the journal is extended with zeros before writes, and closing removes the zeros", async () => {
   const sizes: number[] = [];
   const files: Files = {
     ...nodeFiles,
@@ -193,7 +193,7 @@ test("the journal is extended with zeros ahead of writes, which a close removes"
   expect((await stat(journal)).size).toBeGreaterThan(20_000);
 });
 
-test("a commit is stored also if the journal cannot be extended ahead", async () => {
+test("a commit is stored also if the journal cannot be extended with zeros", async () => {
   const files = withFaults(nodeFiles, (call, [, bytes]) =>
     call === "writeNow" && (bytes as Buffer).every((byte) => byte === 0) ? systemError("ENOSPC") : undefined,
   );
@@ -206,8 +206,8 @@ test("a commit is stored also if the journal cannot be extended ahead", async ()
 describe("when the disk fails", () => {
   const contents = history(20);
 
-  /** A store with five commits on a disk whose calls of one kind fail from now on. */
-  async function failing(
+  /** Opens a store with five commits, whose file layer then fails all calls of one kind. */
+  async function openFailing(
     failed: keyof Files,
     error: Error,
   ): Promise<{ store: Awaited<ReturnType<typeof opened>>; tries(): number; log: ReturnType<typeof readableLog> }> {
@@ -225,20 +225,20 @@ describe("when the disk fails", () => {
     return { store, tries: () => tries, log };
   }
 
-  const reopened = async (): Promise<Store> => opened(state);
+  const reopen = async (): Promise<Store> => opened(state);
 
   test.each([
     ["writeNow", "ENOSPC"],
     ["writeNow", "EIO"],
     ["sync", "EIO"],
   ] as const)("a failed %s (%s) fails all waiting writes, and stores none of them", async (call, code) => {
-    const { store, tries, log } = await failing(call, systemError(code));
+    const { store, tries, log } = await openFailing(call, systemError(code));
     const waiting = [6, 7, 8].map((n) => store.transact((tx) => perform(tx, workload(n))));
     const reading = store.transact((tx) => tx.get("meta", "chain"));
-    const refusing = store.transact(async (tx) => {
+    const throwing = store.transact(async (tx) => {
       throw new Error(`read ${JSON.stringify(await tx.get("meta", "chain"))}`);
     });
-    for (const outcome of await Promise.allSettled([...waiting, reading, refusing])) {
+    for (const outcome of await Promise.allSettled([...waiting, reading, throwing])) {
       expect(outcome.status).toBe("rejected");
       const { reason } = outcome as PromiseRejectedResult;
       expect(reason).toBeInstanceOf(StoreUnavailable);
@@ -251,11 +251,11 @@ describe("when the disk fails", () => {
     expect(store.status()).toMatchObject({ sequence: 5, failure: expect.stringContaining(code) as string });
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     await store.close();
-    expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
-  test("nothing more is written, nothing is retried, and reads go on", async () => {
-    const { store, tries } = await failing("sync", systemError("EIO"));
+  test("no write is made or retried, and reads go on", async () => {
+    const { store, tries } = await openFailing("sync", systemError("EIO"));
     await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(StoreUnavailable);
     const before = await readFile(journal);
     let ran = false;
@@ -267,56 +267,56 @@ describe("when the disk fails", () => {
     expect(await readFile(journal)).toEqual(before);
   });
 
-  test("a transaction running at that moment is rejected, whatever it returns", async () => {
-    const { store } = await failing("sync", systemError("EIO"));
+  test("a transaction that runs during the failure is rejected, whatever it returns", async () => {
+    const { store } = await openFailing("sync", systemError("EIO"));
     const written = store.transact((tx) => perform(tx, workload(6)));
     let goOn = (): void => undefined;
-    const under = store.transact(async (tx) => {
+    const running = store.transact(async (tx) => {
       await new Promise<void>((resolve) => (goOn = resolve));
       return (await tx.get("meta", "chain"))?.value;
     });
     await expect(written).rejects.toThrow(StoreUnavailable);
     goOn();
-    await expect(under).rejects.toThrow(StoreUnavailable);
+    await expect(running).rejects.toThrow(StoreUnavailable);
   });
 
   test("a commit that depends on a failed sync fails too", async () => {
-    const disk = heldSyncs(nodeFiles);
+    const layer = heldSyncs(nodeFiles);
     let broken = false;
     const sync: Files["sync"] = async (fd) => {
-      await disk.files.sync(fd);
+      await layer.files.sync(fd);
       if (broken) throw systemError("EIO");
     };
-    const store = await opened(state, { files: { ...disk.files, sync } });
+    const store = await opened(state, { files: { ...layer.files, sync } });
     await store.transact((tx) => perform(tx, workload(1)));
     broken = true;
-    const release = disk.hold();
+    const release = layer.delay();
     const first = store.transact((tx) => perform(tx, workload(2)));
-    await disk.syncing();
-    const onTop = [3, 4].map((n) => store.transact((tx) => perform(tx, workload(n))));
+    await layer.whenDelayed();
+    const dependent = [3, 4].map((n) => store.transact((tx) => perform(tx, workload(n))));
     await new Promise<void>((decided) => void store.transact(() => decided()).catch(() => undefined));
     release();
-    const outcomes = await Promise.allSettled([first, ...onTop]);
+    const outcomes = await Promise.allSettled([first, ...dependent]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
     expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[1]!));
     await store.close();
-    expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[1]!));
+    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(live(contents[1]!));
   });
 
   test("a partial write leaves no partial line", async () => {
-    let left = Number.POSITIVE_INFINITY;
+    let bytesUntilFailure = Number.POSITIVE_INFINITY;
     const files: Files = {
       ...nodeFiles,
       writeNow(fd, bytes, position) {
-        if (left === 0) throw systemError("ENOSPC");
-        const part = bytes.subarray(0, Math.min(bytes.length, left));
-        left -= part.length;
+        if (bytesUntilFailure === 0) throw systemError("ENOSPC");
+        const part = bytes.subarray(0, Math.min(bytes.length, bytesUntilFailure));
+        bytesUntilFailure -= part.length;
         return nodeFiles.writeNow(fd, part, position);
       },
     };
     const store = await opened(state, { files });
     for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
-    left = 100;
+    bytesUntilFailure = 100;
     await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(/ENOSPC/);
     await store.close();
     const again = await opened(state);
@@ -332,7 +332,7 @@ describe("when the disk fails", () => {
     const store = await opened(state, { files });
     for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
     await store.close();
-    expect(await readContent(await reopened(), COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(live(contents[5]!));
   });
 
   test.each(["rename", "syncFolder", "open"] as const)(

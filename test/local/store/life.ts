@@ -1,4 +1,4 @@
-/** Runs a scenario of a store on a simulated disk again and again, each time with a fault at another call of the file layer. */
+/** A scenario on a simulated disk, which runs once for each call of the file layer, with a fault at that call. */
 import { expect } from "vitest";
 import { type FileStore, openFileStore } from "../../../local/store/file_store.ts";
 import type { Files } from "../../../local/store/files.ts";
@@ -11,7 +11,7 @@ export const PATH = "/data/state.json";
 export const TRANSACTIONS = 20;
 const contents = history(TRANSACTIONS + 20);
 
-const open = (files: Files): Promise<FileStore> =>
+const openStore = (files: Files): Promise<FileStore> =>
   openFileStore({
     path: PATH,
     files,
@@ -23,7 +23,7 @@ const open = (files: Files): Promise<FileStore> =>
   });
 
 /** Runs transactions `first` to `last`, four concurrently; returns the number of the last acknowledged one. */
-async function run(store: FileStore, first: number, last: number): Promise<number> {
+async function runTransactions(store: FileStore, first: number, last: number): Promise<number> {
   let acknowledged = 0;
   for (let n = first; n <= last; n += 4) {
     const group = Array.from({ length: Math.min(4, last - n + 1) }, (_, index) => n + index);
@@ -41,47 +41,47 @@ async function run(store: FileStore, first: number, last: number): Promise<numbe
   return acknowledged;
 }
 
-/** Runs the scenario: open, write, compact, close, and again. Returns the number of the last acknowledged transaction. */
+/** Runs the scenario, twice: open, write, compact, close. Returns the number of the last acknowledged transaction. */
 export async function runScenario(files: Files): Promise<number> {
   let acknowledged = 0;
   try {
     for (const last of [12, TRANSACTIONS]) {
-      const store = await open(files);
-      acknowledged = Math.max(acknowledged, await run(store, store.status().sequence + 1, last));
+      const store = await openStore(files);
+      acknowledged = Math.max(acknowledged, await runTransactions(store, store.status().sequence + 1, last));
       await store.compact().catch(() => undefined);
       await store.close().catch(() => undefined);
     }
   } catch {
-    // The fault was in opening the store; earlier acknowledged transactions must still be stored.
+    // The fault prevented the store from opening; transactions acknowledged earlier must still be stored.
   }
   return acknowledged;
 }
 
 /**
- * Opens the store from the remaining files and expects all acknowledged transactions, and no others than were requested. The
- * content has to survive a power cut, as do later commits.
+ * Opens the store from the remaining files and expects all acknowledged transactions, and none that was not requested. The
+ * content and later commits have to survive a power cut.
  */
-export async function compare(disk: SimulatedDisk, acknowledged: number): Promise<void> {
-  const same = async (store: FileStore, count: number): Promise<void> => {
+export async function expectRecovery(disk: SimulatedDisk, acknowledged: number): Promise<void> {
+  const expectContent = async (store: FileStore, count: number): Promise<void> => {
     expect(store.status().sequence).toBe(count);
     expect(store.faults!().lost).toBeNull();
     expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
   };
-  let store = await open(disk.files);
+  let store = await openStore(disk.files);
   const { sequence } = store.status();
   expect(sequence).toBeGreaterThanOrEqual(acknowledged);
-  await same(store, sequence);
+  await expectContent(store, sequence);
   disk.crash("everything");
-  store = await open(disk.files);
-  await same(store, sequence);
-  expect(await run(store, sequence + 1, sequence + 8)).toBe(sequence + 8);
+  store = await openStore(disk.files);
+  await expectContent(store, sequence);
+  expect(await runTransactions(store, sequence + 1, sequence + 8)).toBe(sequence + 8);
   disk.crash("everything");
-  store = await open(disk.files);
-  await same(store, sequence + 8);
+  store = await openStore(disk.files);
+  await expectContent(store, sequence + 8);
   await store.compact();
   await store.close();
-  store = await open(disk.files);
-  await same(store, sequence + 8);
+  store = await openStore(disk.files);
+  await expectContent(store, sequence + 8);
   await store.close();
 }
 
@@ -98,7 +98,7 @@ export interface Faults {
   wrapFiles?: (files: Files) => Files;
 }
 
-/** The calls at which a fault occurs: the first of them, and the distance from one to the next. */
+/** Selects the calls at which a fault occurs: every `step`-th from `first` on. */
 export interface FaultyCalls {
   first: number;
   step: number;
@@ -122,7 +122,7 @@ export async function runWithFaultAtEachCall(
     if (calls < faultAt) return calls;
     if (loss) disk.crash(loss);
     try {
-      await compare(disk, acknowledged);
+      await expectRecovery(disk, acknowledged);
     } catch (error) {
       throw new Error(`with a fault at call ${faultAt}; the disk has ${disk.paths().join(", ")}`, { cause: error });
     }

@@ -10,47 +10,48 @@ import { simulatedDisk } from "./simulated_disk.ts";
 
 const COLLECTIONS = ["audit", "things", "meta", 'é \t"collection"'];
 
-interface Walk {
+interface RandomRun {
   seed: number;
   steps: number;
   state: string;
   files: Files;
-  /** Cuts the power, where that can be done. */
+  /** Cuts the power; absent on real files. */
   crash?: () => void;
 }
 
-/** Takes so many random steps with a store and a model, and compares them every now and then. */
-async function walk({ seed, steps, state, files, crash }: Walk): Promise<void> {
+/** Takes random steps with a store and a model, and compares the two every 40 steps. */
+async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): Promise<void> {
   const random = seeded(seed);
-  const upTo = (count: number): number => Math.floor(random() * count);
-  const open = () => opened(state, { files, segmentBytes: 3000 + upTo(5000) });
+  const randomBelow = (count: number): number => Math.floor(random() * count);
+  const open = () => opened(state, { files, segmentBytes: 3000 + randomBelow(5000) });
   let store = await open();
   let content: Content = {};
   let entries = 0;
 
-  const someId = (): string => (random() < 0.8 ? `id-${upTo(30)}` : `${'é\t"\\🙂'.slice(0, upTo(5))}${upTo(5)}`);
-  const someWrites = (): Write[] =>
-    Array.from({ length: 1 + upTo(6) }, () => {
-      const collection = COLLECTIONS[upTo(4)]!;
-      if (collection === "audit") return { collection, id: sequenceId(++entries), value: "x".repeat(upTo(300)) };
-      const id = someId();
+  const randomId = (): string =>
+    random() < 0.8 ? `id-${randomBelow(30)}` : `${'é\t"\\🙂'.slice(0, randomBelow(5))}${randomBelow(5)}`;
+  const randomWrites = (): Write[] =>
+    Array.from({ length: 1 + randomBelow(6) }, () => {
+      const collection = COLLECTIONS[randomBelow(4)]!;
+      if (collection === "audit") return { collection, id: sequenceId(++entries), value: "x".repeat(randomBelow(300)) };
+      const id = randomId();
       return random() < 0.3
         ? { collection, id }
-        : { collection, id, value: { n: upTo(1000), text: "é".repeat(upTo(100)) } };
+        : { collection, id, value: { n: randomBelow(1000), text: "é".repeat(randomBelow(100)) } };
     });
 
   for (let step = 1; step <= steps; step++) {
-    const dice = random();
-    if (dice < 0.9) {
-      const group = Array.from({ length: 1 + upTo(4) }, someWrites);
+    const action = random();
+    if (action < 0.9) {
+      const group = Array.from({ length: 1 + randomBelow(4) }, randomWrites);
       await Promise.all(group.map((writes) => store.transact((tx) => perform(tx, writes))));
       for (const writes of group) content = after(content, writes);
-    } else if (dice < 0.93) {
-      const refused = store.transact(
+    } else if (action < 0.93) {
+      const conflicting = store.transact(
         (tx) => (tx.put("things", "never", 1), tx.delete("meta", "id-1"), tx.put("things", "x", 1, 99)),
       );
-      await expect(refused).rejects.toThrow("expected revision 99");
-    } else if (dice < 0.96) await store.compact();
+      await expect(conflicting).rejects.toThrow("expected revision 99");
+    } else if (action < 0.96) await store.compact();
     else {
       if (crash && random() < 0.5) crash();
       else await store.close();
@@ -72,7 +73,7 @@ test.each(
   "a store and a model agree over %i random steps (seed %i)",
   async (steps, seed) => {
     const disk = simulatedDisk();
-    await walk({
+    await runRandomSteps({
       seed,
       steps,
       state: "/data/state.json",
@@ -84,5 +85,5 @@ test.each(
 );
 
 test("store and model agree on real files", async () => {
-  await walk({ seed: 6, steps: 80, state: join(await temporaryFolder(), "state.json"), files: nodeFiles });
+  await runRandomSteps({ seed: 6, steps: 80, state: join(await temporaryFolder(), "state.json"), files: nodeFiles });
 }, 120_000);

@@ -10,68 +10,68 @@ export interface Write {
 }
 
 /**
- * Every record as `collection/id` to `[revision, value as JSON]`. Under `collection/` stands the highest revision of what was
- * deleted in it, without a value: a new record begins above that.
+ * Maps `collection/id` to `[revision, value as JSON]`. The key `collection/` maps to the highest revision of the collection's
+ * deleted records, without a value: the first revision of a new record is above it.
  */
 export type Content = Record<string, [revision: number, value: string | undefined]>;
 
-/** The content after the writes of one more transaction. */
+/** Returns the content after the writes of one more transaction. */
 export function after(content: Content, writes: readonly Write[]): Content {
   const next = { ...content };
-  const gone = new Map<string, number>();
+  const deletedRevisions = new Map<string, number>();
   for (const { collection, id, ...rest } of writes) {
     const key = `${collection}/${id}`;
-    const last = next[key]?.[0] ?? gone.get(key);
+    const lastRevision = next[key]?.[0] ?? deletedRevisions.get(key);
     if ("value" in rest) {
-      next[key] = [(last ?? content[`${collection}/`]?.[0] ?? 0) + 1, JSON.stringify(rest.value)];
-      gone.delete(key);
+      next[key] = [(lastRevision ?? content[`${collection}/`]?.[0] ?? 0) + 1, JSON.stringify(rest.value)];
+      deletedRevisions.delete(key);
     } else if (next[key]) {
       delete next[key];
-      gone.set(key, last!);
+      deletedRevisions.set(key, lastRevision!);
     }
   }
-  for (const [key, revision] of gone) {
+  for (const [key, revision] of deletedRevisions) {
     const collection = key.slice(0, key.indexOf("/") + 1);
     next[collection] = [Math.max(next[collection]?.[0] ?? 0, revision), undefined];
   }
   return next;
 }
 
-/** Makes the writes in a transaction. */
+/** Adds writes to a transaction. */
 export function perform(tx: AnyTx, writes: readonly Write[]): void {
   for (const { collection, id, ...rest } of writes)
     if ("value" in rest) tx.put(collection, id, rest.value);
     else tx.delete(collection, id);
 }
 
-/** Lists these collections as the live part of a content, and checks each page against `get`. */
+/** Reads the records of some collections, and checks that `list` and `get` return the same. */
 export async function readContent(store: AnyStore, collections: readonly string[]): Promise<Content> {
   const content: Content = {};
   for (const collection of collections) {
-    let last: string | undefined;
+    let lastId: string | undefined;
     for (;;) {
-      const page = await store.list(collection, { limit: 50, ...(last !== undefined && { after: last }) });
+      const page = await store.list(collection, { limit: 50, ...(lastId !== undefined && { after: lastId }) });
       for (const stored of page) {
         content[`${collection}/${stored.id}`] = [stored.revision, JSON.stringify(stored.value)];
-        const got = await store.get(collection, stored.id);
-        if (JSON.stringify(got) !== JSON.stringify(stored))
+        const single = await store.get(collection, stored.id);
+        if (JSON.stringify(single) !== JSON.stringify(stored))
           throw new Error(`get and list differ on ${collection}/${stored.id}`);
       }
-      last = page.at(-1)?.id;
-      if (last === undefined) break;
+      lastId = page.at(-1)?.id;
+      if (lastId === undefined) break;
     }
   }
   return content;
 }
 
-/** The records of a content that are not deleted. */
+/** Returns the records of a content, without the revisions of deleted records. */
 export const live = (content: Content): Content =>
   Object.fromEntries(Object.entries(content).filter(([, [, value]]) => value !== undefined));
 
 /** Collections that `workload` writes to. */
 export const COLLECTIONS = ["audit", "meta", "counts", "changes", "live"];
 
-/** The writes of the n-th transaction (from 1) of a workload like the service's own: an entry, a head, changes, views. */
+/** Returns the writes of the n-th transaction (from 1) of a workload like the service's: an audit entry, the head, changes. */
 export function workload(n: number): Write[] {
   const change = `chg_${String(n % 9).padStart(3, "0")}`;
   const state = ["pending", "approved", "applied"];
@@ -87,14 +87,14 @@ export function workload(n: number): Write[] {
   return writes;
 }
 
-/** The content after each of the first `count` transactions of the workload, and before them at index 0. */
+/** Returns the content after each of the first `count` transactions of the workload; index 0 is empty. */
 export function history(count: number): Content[] {
   const contents: Content[] = [{}];
   for (let n = 1; n <= count; n++) contents.push(after(contents[n - 1]!, workload(n)));
   return contents;
 }
 
-/** A repeatable source of numbers from 0 up to 1. */
+/** Returns a repeatable generator of numbers from 0 up to 1. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

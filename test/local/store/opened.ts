@@ -1,4 +1,4 @@
-/** File stores for tests: in a folder of their own, with a fixed clock, counted ids and a snapshot timer run by hand. */
+/** File stores for tests: with a fixed clock, counted ids and no timer for snapshots. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,25 +15,25 @@ export interface LogLine {
   fields: Record<string, unknown> | undefined;
 }
 
-/** A log that can be read. */
+/** Returns a log that stores its lines. */
 export function readableLog(): Log & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
-  const at = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) =>
+  const addLine = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) =>
     void lines.push({ level, message, fields });
-  return { lines, info: at("info"), warn: at("warn"), error: at("error") };
+  return { lines, info: addLine("info"), warn: addLine("warn"), error: addLine("error") };
 }
 
 /** A file store whose collections have no types. */
 export type AnyFileStore = AnyStore & Omit<FileStore, keyof Store> & Pick<FileStore, "expunge" | "inspect" | "faults">;
 
-/** A new folder that goes when the test ends. */
+/** Creates a folder that is removed when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "file-store-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   return folder;
 }
 
-/** Opens a store that reads everything from its files; it is closed when the test ends. */
+/** Opens a store that caches nothing in memory; it is closed when the test ends. */
 export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<AnyFileStore> {
   let ids = 0;
   const store = await openFileStore({

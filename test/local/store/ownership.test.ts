@@ -1,4 +1,4 @@
-/** Two processes with one journal, as after a removed lock: no commit that either acknowledged is lost. */
+/** Two processes with one journal, as after the lock was removed: no acknowledged commit of either is lost. */
 import { copyFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -16,7 +16,8 @@ const newPaths = async (): Promise<{ path: string; journal: string }> => {
 const put = (store: AnyFileStore, id: string) => store.transact((tx) => tx.put("notes", id, { id }));
 const ids = async (store: AnyFileStore): Promise<string[]> =>
   (await store.list("notes", { limit: 1000 })).map(({ id }) => id);
-const expectUnavailable = (work: Promise<unknown>): Promise<unknown> => expect(work).rejects.toThrow(StoreUnavailable);
+const expectUnavailable = (change: Promise<unknown>): Promise<unknown> =>
+  expect(change).rejects.toThrow(StoreUnavailable);
 
 test("a store that another process opened later rejects writes, with the reason", async () => {
   const { path } = await newPaths();
@@ -67,11 +68,11 @@ test("a commit written while another process opens the store is read, and not tr
   const { path } = await newPaths();
   const first = await opened(path);
   await put(first, "a");
-  let written: Promise<unknown> | undefined;
+  let commit: Promise<unknown> | undefined;
   const files: Files = {
     ...nodeFiles,
     async lengthen(name) {
-      await (written ??= put(first, "b"));
+      await (commit ??= put(first, "b"));
       await nodeFiles.lengthen(name);
     },
   };
@@ -104,17 +105,17 @@ test("a journal that another process keeps writing is not opened and not truncat
 test("a batch during whose sync another process opened the store is not acknowledged", async () => {
   const { path } = await newPaths();
   let second: AnyFileStore | undefined;
-  let armed = false;
+  let openDuringSync = false;
   const files: Files = {
     ...nodeFiles,
     async sync(fd) {
       await nodeFiles.sync(fd);
-      if (armed) second ??= await opened(path);
+      if (openDuringSync) second ??= await opened(path);
     },
   };
   const first = await opened(path, { files });
   await put(first, "a");
-  armed = true;
+  openDuringSync = true;
   await expectUnavailable(put(first, "b"));
   await put(second!, "c");
   await first.close();
@@ -126,12 +127,12 @@ test("a batch during whose sync another process opened the store is not acknowle
 test.each([
   ["replaced", async (journal: string) => rename(`${journal}.copy`, journal), "is another file than the one"],
   ["removed", async (journal: string) => rm(journal), "is gone"],
-] as const)("a store whose journal was %s rejects writes", async (_, work, reason) => {
+] as const)("a store whose journal was %s rejects writes", async (_, change, reason) => {
   const { path, journal } = await newPaths();
   const store = await opened(path);
   await put(store, "a");
   await copyFile(journal, `${journal}.copy`);
-  await work(journal);
+  await change(journal);
   const error: Error = await put(store, "b").then(
     () => expect.unreachable(),
     (caught: Error) => caught,
@@ -142,30 +143,30 @@ test.each([
 
 test("a late write of a former owner loses no acknowledged commit", async () => {
   const { path } = await newPaths();
-  let isHeld = false;
+  let isWriteDelayed = false;
   let second: AnyFileStore | undefined;
-  let write = (): void => undefined;
+  let writeLate = (): void => undefined;
   const files: Files = {
     ...nodeFiles,
     writeNow(fd, bytes, position) {
-      if (!isHeld) return nodeFiles.writeNow(fd, bytes, position);
+      if (!isWriteDelayed) return nodeFiles.writeNow(fd, bytes, position);
       const late = Buffer.from(bytes);
-      const before = write;
-      write = () => (before(), void nodeFiles.writeNow(fd, late, position));
+      const earlierWrites = writeLate;
+      writeLate = () => (earlierWrites(), void nodeFiles.writeNow(fd, late, position));
       return bytes.length;
     },
     async sync(fd) {
-      if (isHeld) {
+      if (isWriteDelayed) {
         second = await opened(path);
         for (const id of ["b", "c", "d"]) await put(second, id);
-        write();
+        writeLate();
       }
       await nodeFiles.sync(fd);
     },
   };
   const first = await opened(path, { files });
   await put(first, "a");
-  isHeld = true;
+  isWriteDelayed = true;
   await expectUnavailable(put(first, "late"));
   await put(second!, "e");
   await second!.close();
@@ -193,7 +194,7 @@ test.runIf(process.platform === "linux")(
 test("ownership is checked on the journal file that follows a sealed one", async () => {
   const { path } = await newPaths();
   const store = await opened(path, { segmentBytes: 2000 });
-  for (let one = 0; one < 60; one++) await put(store, `n${String(one).padStart(2, "0")}`);
+  for (let number = 0; number < 60; number++) await put(store, `n${String(number).padStart(2, "0")}`);
   expect(store.status().segments).toBeGreaterThan(1);
   const second = await opened(path);
   await expectUnavailable(put(store, "x"));

@@ -1,13 +1,13 @@
-/** Removes each protection against a crash once: the scenario that passes with it must fail without it. */
+/** Removes each protection against a crash once; without the protection, the crash scenario must fail. */
 import { expect, test } from "vitest";
 import type { Files } from "../../../local/store/files.ts";
 import { rounds } from "../../support/run_length.ts";
 import { crash, runWithFaultAtEachCall, type Faults } from "./life.ts";
 
-const oneFails: Faults["fails"] = (call, faultAt) => call === faultAt;
+const failsOnce: Faults["fails"] = (call, faultAt) => call === faultAt;
 
-/** Returns a file layer that reports a sync as done before it is. */
-const answersFirst = (files: Files): Files => {
+/** Returns a file layer that reports a sync as done before it has ended. */
+const acknowledgeBeforeSync = (files: Files): Files => {
   let last = Promise.resolve();
   return {
     ...files,
@@ -21,17 +21,17 @@ const answersFirst = (files: Files): Files => {
 const REMOVED: [string, (files: Files) => Files, Omit<Faults, "wrapFiles">][] = [
   ["no content is synced", (files) => ({ ...files, sync: async () => undefined }), crash("everything")],
   ["no folder is synced", (files) => ({ ...files, syncFolder: async () => undefined }), crash("everything")],
-  ["it answers before the sync", answersFirst, crash("everything")],
+  ["commits are acknowledged before the sync", acknowledgeBeforeSync, crash("everything")],
   [
     "a failed sync is tried again",
     (files) => ({ ...files, sync: (fd) => files.sync(fd).catch(() => files.sync(fd)) }),
-    { fails: oneFails, loss: "everything" },
+    { fails: failsOnce, loss: "everything" },
   ],
 ];
 
 test.each(rounds(REMOVED.slice(0, 1), REMOVED.slice(1, 2), REMOVED))(
   "acknowledged data is lost if %s",
-  async (_what, wrapFiles, faults) => {
+  async (_protection, wrapFiles, faults) => {
     await expect(runWithFaultAtEachCall({ ...faults, wrapFiles })).rejects.toThrow(/with a fault at call/);
   },
   180_000,

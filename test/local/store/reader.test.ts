@@ -9,18 +9,18 @@ import type { Segment } from "../../../local/store/segment.ts";
 const FILE = 1;
 
 /** Returns a reader of a file with these operations, and their offsets in the file. */
-function fileOf(...operations: string[]) {
+function makeReader(...operations: string[]) {
   const bytes = Buffer.from(operations.join(""));
   let calls = 0;
   const read: Files["read"] = async (_, buffer, length, position) => {
     calls++;
     return bytes.copy(buffer, 0, position, position + length);
   };
-  const places = operations.map((_, index) =>
+  const locations = operations.map((_, index) =>
     packLocation(FILE, Buffer.byteLength(operations.slice(0, index).join(""))),
   );
   const reader = newReader({ read } as Files, () => ({ fd: 3, path: "journal" }) as Segment, []);
-  return { reader, places, calls: () => calls };
+  return { reader, locations, calls: () => calls };
 }
 
 const operation = (id: string, value: unknown, end = "\t"): string =>
@@ -28,8 +28,8 @@ const operation = (id: string, value: unknown, end = "\t"): string =>
 const LONG = "x".repeat(9000);
 
 test("adjacent operations are read in one call, and a long one in its own", async () => {
-  const { reader, places, calls } = fileOf(operation("a", 1), operation("b", 2), operation("c", LONG));
-  const page = places.map((place, index) => ["abc"[index]!, place] as const);
+  const { reader, locations, calls } = makeReader(operation("a", 1), operation("b", 2), operation("c", LONG));
+  const page = locations.map((location, index) => ["abc"[index]!, location] as const);
   expect((await reader.readAll("notes", page)).map(({ id, json }) => [id, json!.value])).toEqual([
     ["a", 1],
     ["b", 2],
@@ -39,8 +39,8 @@ test("adjacent operations are read in one call, and a long one in its own", asyn
 });
 
 test.each(["", "!"])("an operation that ends with %j, before a long one, is reported as damaged", async (end) => {
-  const { reader, places } = fileOf(operation("a", 1), operation("b", 2, end), operation("c", LONG));
-  const page = places.map((place, index) => ["abc"[index]!, place] as const);
+  const { reader, locations } = makeReader(operation("a", 1), operation("b", 2, end), operation("c", LONG));
+  const page = locations.map((location, index) => ["abc"[index]!, location] as const);
   const [a, b, c] = await reader.readAll("notes", page);
   expect([a?.json?.value, c?.json?.value]).toEqual([1, LONG]);
   expect(() => b?.json?.value ?? "nothing").toThrow(StoreDamaged);

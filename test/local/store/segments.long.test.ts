@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 const segmentPath = (number: number): string => `${state}.journal.${String(number).padStart(6, "0")}.jsonl`;
 
-async function run(store: FileStore, first: number, last: number): Promise<void> {
+async function commit(store: FileStore, first: number, last: number): Promise<void> {
   for (let n = first; n <= last; n++) await store.transact((tx) => perform(tx, workload(n)));
 }
 
@@ -36,7 +36,7 @@ const sealedBytes = async (): Promise<number[]> => {
 };
 
 /** Reads every operation of every journal file from the files. */
-async function operations(): Promise<[string, string, number, unknown?][]> {
+async function readOperations(): Promise<[string, string, number, unknown?][]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl")).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
   const lines = texts.flatMap((text) => text.replace(/\0+$/, "").trimEnd().split("\n").slice(1));
@@ -45,14 +45,14 @@ async function operations(): Promise<[string, string, number, unknown?][]> {
       audit?: [number, ...unknown[]];
       ops?: [string, string, number, unknown?][];
     };
-    const keyed = entries.map((value, index) => ["audit", sequenceId(first + index), 1, value] as const);
-    return [...keyed.map((entry): [string, string, number, unknown?] => [...entry]), ...ops];
+    const auditOperations = entries.map((value, index) => ["audit", sequenceId(first + index), 1, value] as const);
+    return [...auditOperations.map((entry): [string, string, number, unknown?] => [...entry]), ...ops];
   });
 }
 
 test("a journal file that would grow too large is sealed, and all of them are read", async () => {
   const store = await opened(state, SMALL);
-  await run(store, 1, 60);
+  await commit(store, 1, 60);
   for (const bytes of await sealedBytes()) expect(bytes).toBeLessThanOrEqual(4000);
   expect(store.status().segments).toBe((await sealedBytes()).length + 1);
   expect(store.status().segments).toBeGreaterThan(4);
@@ -74,11 +74,11 @@ test("a commit larger than the maximum of a journal file is stored in one file",
 describe("the catalog file", () => {
   test("lets a start skip the reading of sealed files", async () => {
     const store = await opened(state, SMALL);
-    await run(store, 1, 60);
+    await commit(store, 1, 60);
     await store.compact();
     await store.close();
     const sealed = new Set<number>();
-    let longest = 0;
+    let longestRead = 0;
     const files: Files = {
       ...nodeFiles,
       async open(path, mode) {
@@ -87,24 +87,24 @@ describe("the catalog file", () => {
         return fd;
       },
       read(fd, buffer, length, position) {
-        if (sealed.has(fd)) longest = Math.max(longest, length);
+        if (sealed.has(fd)) longestRead = Math.max(longestRead, length);
         return nodeFiles.read(fd, buffer, length, position);
       },
       readNow(fd, buffer, length, position) {
-        if (sealed.has(fd)) longest = Math.max(longest, length);
+        if (sealed.has(fd)) longestRead = Math.max(longestRead, length);
         return nodeFiles.readNow(fd, buffer, length, position);
       },
     };
     const again = await opened(state, { ...SMALL, files });
     expect(sealed.size).toBeGreaterThan(4);
-    // Its header, and the few records that are held in memory: a scan reads a megabyte at a time.
-    expect(longest).toBeLessThan(20_000);
+    // Only headers and single records were read: a scan reads a megabyte at a time.
+    expect(longestRead).toBeLessThan(20_000);
     expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[60]!));
   });
 
   test.each([true, false])(
-    "and the journal tell the same highest revision of what was deleted and put again at once, it being there: %s",
-    async (isThere) => {
+    "is not needed for the revision after a concurrent delete and put; it exists: %s",
+    async (hasCatalog) => {
       const store = await opened(state);
       for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("things", "again", n));
       await Promise.all([
@@ -113,23 +113,23 @@ describe("the catalog file", () => {
       ]);
       await store.expunge!();
       await store.close();
-      if (!isThere) await rm(`${state}.journal.catalog`);
+      if (!hasCatalog) await rm(`${state}.journal.catalog`);
       const started = await opened(state);
       await started.transact((tx) => tx.put("things", "new", 1));
       expect((await started.get("things", "new"))!.revision).toBe(6);
     },
   );
 
-  test("is written when it is some segments behind, and at the close", async () => {
+  test("is written when it lacks some segments, and when the store is closed", async () => {
     const catalog = `${state}.journal.catalog`;
     const countLines = async (): Promise<number> =>
       (JSON.parse((await readFile(catalog, "utf8")).split("\n")[0]!) as { segments: unknown[] }).segments.length;
     const store = await opened(state, SMALL);
-    await run(store, 1, 60);
+    await commit(store, 1, 60);
     await store.compact();
     expect(store.status().segments - 1 - (await countLines())).toBeLessThan(4);
     await rm(catalog);
-    await run(store, 61, 70);
+    await commit(store, 61, 70);
     await store.close();
     expect(await countLines()).toBe(store.status().segments - 1);
   });
@@ -138,7 +138,7 @@ describe("the catalog file", () => {
 test("a record that moved is reported with file and offset, not read as something else", async () => {
   const store = await opened(state, SMALL);
   await store.transact((tx) => tx.put("live", "kept", true));
-  await run(store, 1, 60);
+  await commit(store, 1, 60);
   await store.close();
   const text = await readFile(segmentPath(1), "latin1");
   await writeFile(segmentPath(1), text.replace('"live","kept"', '"live","gone"'), "latin1");
@@ -152,15 +152,15 @@ test("a record that moved is reported with file and offset, not read as somethin
   expect((await again.get("audit", "0000000000000003"))?.id).toBe("0000000000000003");
 });
 
-test("damage in a file that a start did not read is reported with what the file holds", async () => {
+test("damage in a file that a start did not read is reported with the range of its entries", async () => {
   const store = await opened(state, SMALL);
-  await run(store, 1, 60);
+  await commit(store, 1, 60);
   await store.compact();
   await store.close();
   const bytes = await readFile(segmentPath(2));
   const offset = bytes.indexOf("\n") + 1;
-  const place = bytes.indexOf("audit", offset);
-  bytes[place + 30]! ^= 1;
+  const auditPosition = bytes.indexOf("audit", offset);
+  bytes[auditPosition + 30]! ^= 1;
   await writeFile(segmentPath(2), bytes);
   const log = readableLog();
   const again = await opened(state, { ...SMALL, log });
@@ -180,34 +180,34 @@ test("damage in a file that a start did not read is reported with what the file 
 describe("compaction", () => {
   test("removes superseded versions, keeps all audit entries, and changes no read", async () => {
     const store = await opened(state, SMALL);
-    await run(store, 1, 60);
+    await commit(store, 1, 60);
     await store.compact();
     const before = await readContent(store, COLLECTIONS);
     expect(before).toEqual(live(contents[60]!));
-    const kept = await operations();
-    expect(kept.filter(([collection]) => collection === "audit").map(([, id]) => Number(id))).toEqual(
+    const remaining = await readOperations();
+    expect(remaining.filter(([collection]) => collection === "audit").map(([, id]) => Number(id))).toEqual(
       Array.from({ length: 60 }, (_, index) => index + 1),
     );
-    const sealed = kept.filter(([collection]) => collection === "meta").length;
+    const sealed = remaining.filter(([collection]) => collection === "meta").length;
     expect(sealed).toBeLessThan(15);
     await store.close();
     await rm(state);
     for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
     const again = await opened(state, SMALL);
     expect(await readContent(again, COLLECTIONS)).toEqual(before);
-    await run(again, 61, 70);
+    await commit(again, 61, 70);
     expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[70]!));
   });
 
-  test("leaves only the highest revision of deleted records, after no older file has them", async () => {
+  test("leaves only the highest revision of deleted records once no older file has them", async () => {
     const store = await opened(state, SMALL);
     for (let n = 1; n <= 40; n++) {
       await store.transact((tx) => tx.put("live", `row-${n}`, "x".repeat(100)));
       if (n > 5) await store.transact((tx) => tx.delete("live", `row-${n - 5}`));
     }
-    await run(store, 1, 20);
+    await commit(store, 1, 20);
     await store.compact();
-    const rows = (await operations()).filter(([collection, id]) => collection === "live" && /^row-|^$/.test(id));
+    const rows = (await readOperations()).filter(([collection, id]) => collection === "live" && /^row-|^$/.test(id));
     const ids = new Set(rows.map(([, id]) => id));
     expect([...ids].sort()).toEqual(["", "row-36", "row-37", "row-38", "row-39", "row-40"]);
     const { revision } = (await store.get("live", "row-40"))!;
@@ -235,7 +235,7 @@ describe("compaction", () => {
     expect(await again.list("things", { limit: 50, keysOnly: true })).toHaveLength(20);
   });
 
-  test("removes deletions of records in no older file, also if that has other deleted records", async () => {
+  test("removes deletions of records that no older file has", async () => {
     const store = await opened(state, SMALL);
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     await store.transact((tx) => tx.delete("things", "kept-3"));
@@ -258,7 +258,7 @@ describe("compaction", () => {
     expect(await again.list("ring", { limit: 50, keysOnly: true })).toHaveLength(5);
   });
 
-  test("reads no other file for its content, except files from before the start, once", async () => {
+  test("reads other files only once, and only those from before the start", async () => {
     const read = new Set<string>();
     const paths = new Map<number, string>();
     const files: Files = {
@@ -285,29 +285,29 @@ describe("compaction", () => {
     const store = await opened(state, { ...SMALL, files, log });
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     const compacted = () => log.lines.filter(({ message }) => message === "journal segment compacted").length;
-    let turns = 0;
-    /** Fills some files with what is deleted again, and waits until they are compacted. */
-    const turn = async (on: AnyFileStore): Promise<void> => {
+    let counter = 0;
+    /** Fills some files with records that are deleted again, and waits until the files are compacted. */
+    const fillAndCompact = async (target: AnyFileStore): Promise<void> => {
       const before = compacted();
-      for (let n = 0; n < 60; n++, turns++)
-        await on.transact((tx) => {
-          tx.put("ring", sequenceId(turns), "x".repeat(150));
-          if (turns >= 5) tx.delete("ring", sequenceId(turns - 5));
+      for (let n = 0; n < 60; n++, counter++)
+        await target.transact((tx) => {
+          tx.put("ring", sequenceId(counter), "x".repeat(150));
+          if (counter >= 5) tx.delete("ring", sequenceId(counter - 5));
         });
       await expect.poll(compacted).toBeGreaterThan(before);
     };
     await store.transact((tx) => tx.delete("things", "kept-3"));
     read.clear();
-    await turn(store);
-    await turn(store);
+    await fillAndCompact(store);
+    await fillAndCompact(store);
     await store.close();
     expect(read).toContain(segmentPath(2));
     expect(read).not.toContain(segmentPath(1));
     const again = await opened(state, { ...SMALL, files, log });
-    await turn(again);
+    await fillAndCompact(again);
     expect(read).toContain(segmentPath(1));
     read.clear();
-    await turn(again);
+    await fillAndCompact(again);
     expect(read).not.toContain(segmentPath(1));
     await again.close();
     await rm(`${state}.journal.catalog`);
@@ -320,8 +320,8 @@ describe("compaction", () => {
     await store.transact((tx) => tx.delete("things", "kept-1"));
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `more-${n}`, "x".repeat(150)));
     await store.close();
-    const remains = newSupersededRecords();
-    const catalog = newCatalog([], remains.add);
+    const superseded = newSupersededRecords();
+    const catalog = newCatalog([], superseded.add);
     const segments = await Promise.all([1, 2].map((file) => openSegment(nodeFiles, segmentPath(file), file, "read")));
     const [first, second] = segments as [Segment, Segment];
     await scanLines(nodeFiles, first, first.firstOffset, (buffer, start, end, offset) =>
@@ -335,8 +335,8 @@ describe("compaction", () => {
       return catalog.locate(collection, id);
     };
     const reading = { files: nodeFiles, catalog: { ...catalog, locate }, stopped: () => false };
-    const remain = await remains.findDeletedIn(second, [first], reading);
-    expect([remain("things", "kept-1"), remain("things", "kept-2")]).toEqual([true, false]);
+    const isInOlder = await superseded.findDeletedIn(second, [first], reading);
+    expect([isInOlder("things", "kept-1"), isInOlder("things", "kept-2")]).toEqual([true, false]);
     await Promise.all(segments.map(({ fd }) => nodeFiles.close(fd)));
   });
 
@@ -366,12 +366,12 @@ describe("compaction", () => {
     expect(await (await opened(state, SMALL)).get("things", "kept-15")).toBeUndefined();
   });
 
-  test("keeps the revisions of deleted records, and deletions of what an older file still has", async () => {
+  test("keeps revisions of deleted records, and deletions of records in an older file", async () => {
     const store = await opened(state, SMALL);
     for (let count = 0; count < 3; count++) await store.transact((tx) => tx.put("things", "gone", count));
-    await run(store, 1, 20);
+    await commit(store, 1, 20);
     await store.transact((tx) => tx.delete("things", "gone"));
-    await run(store, 21, 60);
+    await commit(store, 21, 60);
     await store.compact();
     await store.close();
     for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
@@ -384,7 +384,7 @@ describe("compaction", () => {
   test("starts by itself when half of a file is superseded", async () => {
     const log = readableLog();
     const store = await opened(state, { ...SMALL, log });
-    await run(store, 1, 100);
+    await commit(store, 1, 100);
     await store.close();
     const compacted = log.lines.filter(({ message }) => message === "journal segment compacted");
     expect(compacted.length).toBeGreaterThan(0);
@@ -395,41 +395,41 @@ describe("compaction", () => {
 
   test("goes on while commits are made and records are read", async () => {
     const store = await opened(state, { segmentBytes: 200_000 });
-    const many = 600;
-    const long = history(many + 200);
-    for (let n = 1; n <= many; n += 50)
+    const FIRST_COMMITS = 600;
+    const longContents = history(FIRST_COMMITS + 200);
+    for (let n = 1; n <= FIRST_COMMITS; n += 50)
       await Promise.all(
         Array.from({ length: 50 }, (_, index) => store.transact((tx) => perform(tx, workload(n + index)))),
       );
     const compacting = store.compact();
-    for (let n = many + 1; n <= many + 200; n++) {
+    for (let n = FIRST_COMMITS + 1; n <= FIRST_COMMITS + 200; n++) {
       await store.transact((tx) => perform(tx, workload(n)));
-      if (n % 20 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(live(long[n]!));
+      if (n % 20 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(live(longContents[n]!));
     }
     await compacting;
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(long[many + 200]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(live(longContents[FIRST_COMMITS + 200]!));
   });
 
   test("never removes an audit entry, whatever the catalog says", async () => {
     const store = await opened(state, SMALL);
-    await run(store, 1, 20);
+    await commit(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
     const lines = (await readFile(segmentPath(1), "utf8")).trimEnd().split("\n").slice(1);
     segment.last = (JSON.parse(lines.at(-1)!) as { n: number }).n;
-    const parts = {
+    const compaction = {
       files: nodeFiles,
       catalog: newCatalog([], () => undefined),
       sequences: ["audit"],
       stopped: () => false,
     };
-    const compacted = await writeCompacted(parts, segment, {
+    const compacted = await writeCompacted(compaction, segment, {
       file: 2,
       writtenAt: "2026-01-02",
       isInOlderSegment: () => false,
     });
-    const kept = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
-    const entries = kept.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
+    const remaining = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
+    const entries = remaining.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
     expect(entries).toEqual([[1, ...lines.map((_, index) => workload(index + 1)[0]!.value)]]);
     await Promise.all([segment, compacted!.segment].map(({ fd }) => nodeFiles.close(fd)));
   });
@@ -437,18 +437,18 @@ describe("compaction", () => {
   test.each([
     ["does not begin there", ({ firstOffset: begins }: Segment) => begins + 10],
     ["would lie beyond its end", ({ bytes }: Segment) => bytes + 100],
-  ])("leaves everything as it is where the catalog names a record that %s", async (_, offsetIn) => {
+  ])("is rejected where the catalog names a record that %s", async (_, offsetIn) => {
     const store = await opened(state, SMALL);
-    await run(store, 1, 20);
+    await commit(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
     const catalog = newCatalog(["audit"], () => undefined);
     const offset = offsetIn(segment);
     catalog.put("things", "r1", packLocation(1, offset));
-    const parts = { files: nodeFiles, catalog, stopped: () => false };
+    const compaction = { files: nodeFiles, catalog, stopped: () => false };
     const to = { file: 2, writtenAt: "2026-01-02", isInOlderSegment: () => false };
     const damage = `byte ${offset}: a record should begin here`;
-    await expect(writeCompacted(parts, segment, to)).rejects.toThrow(damage);
+    await expect(writeCompacted(compaction, segment, to)).rejects.toThrow(damage);
     expect(await readdir(folder)).not.toContain(basename(`${segmentPath(1)}.tmp`));
     await nodeFiles.close(segment.fd);
   });
@@ -470,9 +470,9 @@ describe("compaction", () => {
     }
   });
 
-  test("a second time finds nothing more to remove", async () => {
+  test("a second time removes nothing more", async () => {
     const store = await opened(state, SMALL);
-    await run(store, 1, 60);
+    await commit(store, 1, 60);
     await store.compact();
     const before = await sealedBytes();
     await store.compact();
@@ -481,18 +481,18 @@ describe("compaction", () => {
 
   test("does not trust a catalog that lists fewer records than are current", async () => {
     const store = await opened(state, SMALL);
-    await run(store, 1, 20);
+    await commit(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
     segment.live = 1;
-    const parts = {
+    const compaction = {
       files: nodeFiles,
       catalog: newCatalog(["audit"], () => undefined),
       sequences: ["audit"],
       stopped: () => false,
     };
     const to = { file: 2, writtenAt: "2026-01-02", isInOlderSegment: () => false };
-    await expect(writeCompacted(parts, segment, to)).rejects.toThrow("1 records are live in it, and 0 are known");
+    await expect(writeCompacted(compaction, segment, to)).rejects.toThrow("1 records are live in it, and 0 are known");
     await nodeFiles.close(segment.fd);
   });
 
@@ -520,17 +520,17 @@ describe("compaction", () => {
     );
     const log = readableLog();
     const store = await opened(state, { segmentBytes: 1_000_000, files, log });
-    await run(store, 1, 40);
+    await commit(store, 1, 40);
     await store.close();
     const again = await opened(state, { segmentBytes: 10, files, log });
     broken = true;
-    await run(again, 41, 60);
+    await commit(again, 41, 60);
     await again.compact().catch(() => undefined);
-    const tried = renames;
-    await run(again, 61, 70);
-    expect(renames).toBe(tried);
+    const renamesBefore = renames;
+    await commit(again, 61, 70);
+    expect(renames).toBe(renamesBefore);
     await again.inspect!();
-    expect(renames).toBe(tried + 1);
+    expect(renames).toBe(renamesBefore + 1);
     expect(again.faults!().compaction).toContain("EIO");
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     expect(again.status().failure).toBeUndefined();
@@ -541,7 +541,7 @@ describe("compaction", () => {
   });
 });
 
-test("a list that bypasses memory shows edits of the files", async () => {
+test("an uncached list shows edits of the files", async () => {
   const path = join(await temporaryFolder(), "state.json");
   const store = await opened(path, { memoryBytes: 4096 });
   await store.transact((tx) => tx.put("audit", sequenceId(1), { id: "original" }));

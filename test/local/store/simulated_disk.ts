@@ -1,8 +1,8 @@
 /**
- * A disk in memory that forgets what was not synced. Every change is an operation; it becomes durable when its file, or
- * for names its folder, is synced. A crash keeps all durable operations and decides about each of the others; of a write it
- * decides about each sector of 512 bytes, since the system writes them out in any order. As Linux has it, a sync that fails
- * lets go of what it did not write: it can still be read, and the next sync has nothing to do.
+ * A disk in memory that forgets what was not synced. Every change is an operation. It becomes durable when its file is
+ * synced, or for a change of names, its folder. A crash keeps all durable operations and decides about each of the others; of a write it
+ * decides about each sector of 512 bytes, since the system writes sectors in any order. As Linux has it, a sync that fails
+ * drops the writes that it did not complete: they can still be read, and the next sync does not write them.
  */
 import { basename, dirname } from "node:path";
 import type { Files } from "../../../local/store/files.ts";
@@ -25,35 +25,34 @@ interface NameChange {
   content: Content | undefined;
 }
 
-/** A simulated disk. */
 export interface SimulatedDisk {
   readonly files: Files;
   /** Number of times that content was made durable. */
   readonly syncs: number;
   /** The effect of a failed sync: the content stays in memory, and no later sync writes it. */
   failSync(fd: number): void;
-  /** The file as a running process sees it. */
+  /** Returns the file as a running process sees it. */
   content(path: string): Buffer | undefined;
   /** Replaces a file behind the store's back, durably. */
   replace(path: string, content: Buffer): void;
   paths(): string[];
-  /** Content after a power cut; with a function, a random part of unsynced data survives. */
+  /** Cuts the power; with a function, a random part of unsynced data survives. */
   crash(loss: Loss): void;
 }
 
-/** An empty disk. */
+/** Returns an empty disk. */
 export function simulatedDisk(): SimulatedDisk {
   let names = new Map<string, Content>();
   let durableNames = new Map<string, Content>();
-  let changes: NameChange[][] = [];
+  let pendingNameChanges: NameChange[][] = [];
   let descriptors = new Map<number, Content>();
   let lastDescriptor = 2;
   let lastInode = 0;
   let syncs = 0;
 
-  const missing = (path: string): Error =>
+  const missingFileError = (path: string): Error =>
     Object.assign(new Error(`ENOENT: no such file, '${path}'`), { code: "ENOENT" });
-  const opened = (fd: number): Content => {
+  const findOpenFile = (fd: number): Content => {
     const content = descriptors.get(fd);
     if (!content) throw Object.assign(new Error("EBADF: bad file descriptor"), { code: "EBADF" });
     return content;
@@ -70,14 +69,14 @@ export function simulatedDisk(): SimulatedDisk {
     content.pending.push(pending);
     content.volatile = apply(content.volatile, pending);
   };
-  const rename = (step: NameChange[], into: Map<string, Content>): void => {
-    for (const { path, content } of step)
-      if (content) into.set(path, content);
-      else into.delete(path);
+  const applyNameChanges = (group: NameChange[], target: Map<string, Content>): void => {
+    for (const { path, content } of group)
+      if (content) target.set(path, content);
+      else target.delete(path);
   };
-  const nameStep = (step: NameChange[]): void => {
-    changes.push(step);
-    rename(step, names);
+  const renameAndRecord = (group: NameChange[]): void => {
+    pendingNameChanges.push(group);
+    applyNameChanges(group, names);
   };
 
   const files: Files = {
@@ -85,9 +84,9 @@ export function simulatedDisk(): SimulatedDisk {
     names: async (folder) => [...names.keys()].filter((path) => dirname(path) === folder).map((path) => basename(path)),
     async open(path, mode) {
       let content = names.get(path);
-      if (!content && mode !== "create") throw missing(path);
+      if (!content && mode !== "create") throw missingFileError(path);
       if (!content)
-        nameStep([
+        renameAndRecord([
           {
             path,
             content: (content = {
@@ -102,44 +101,44 @@ export function simulatedDisk(): SimulatedDisk {
       descriptors.set(++lastDescriptor, content);
       return lastDescriptor;
     },
-    size: async (fd) => opened(fd).volatile.length,
-    inode: async (fd) => opened(fd).inode,
+    size: async (fd) => findOpenFile(fd).volatile.length,
+    inode: async (fd) => findOpenFile(fd).inode,
     stat(path) {
       const content = names.get(path);
       return content && { inode: content.inode, size: content.volatile.length };
     },
     async lengthen(path) {
       const content = names.get(path);
-      if (!content) throw missing(path);
+      if (!content) throw missingFileError(path);
       change(content, { position: content.volatile.length, bytes: Buffer.alloc(1) });
     },
     read: async (...args) => files.readNow(...args),
-    readNow: (fd, buffer, length, position) => opened(fd).volatile.copy(buffer, 0, position, position + length),
+    readNow: (fd, buffer, length, position) => findOpenFile(fd).volatile.copy(buffer, 0, position, position + length),
     write: async (fd, bytes, position) => files.writeNow(fd, bytes, position),
     writeNow(fd, bytes, position) {
-      change(opened(fd), { position, bytes: Buffer.from(bytes) });
+      change(findOpenFile(fd), { position, bytes: Buffer.from(bytes) });
       return bytes.length;
     },
     async sync(fd) {
-      const content = opened(fd);
+      const content = findOpenFile(fd);
       content.durable = content.pending.reduce(apply, content.durable);
       content.pending = [];
       syncs++;
     },
-    truncate: async (fd, size) => change(opened(fd), { position: size, bytes: undefined }),
-    close: async (fd) => void (opened(fd), descriptors.delete(fd)),
+    truncate: async (fd, size) => change(findOpenFile(fd), { position: size, bytes: undefined }),
+    close: async (fd) => void (findOpenFile(fd), descriptors.delete(fd)),
     async rename(from, to) {
       const content = names.get(from);
-      if (!content) throw missing(from);
-      nameStep([
+      if (!content) throw missingFileError(from);
+      renameAndRecord([
         { path: from, content: undefined },
         { path: to, content },
       ]);
     },
-    remove: async (path) => nameStep([{ path, content: undefined }]),
+    remove: async (path) => renameAndRecord([{ path, content: undefined }]),
     async syncFolder() {
       durableNames = new Map(names);
-      changes = [];
+      pendingNameChanges = [];
     },
     freeBytes: async () => 1e9,
   };
@@ -149,7 +148,7 @@ export function simulatedDisk(): SimulatedDisk {
     get syncs() {
       return syncs;
     },
-    failSync: (fd) => void (opened(fd).pending = []),
+    failSync: (fd) => void (findOpenFile(fd).pending = []),
     content: (path) => names.get(path)?.volatile,
     replace(path, bytes) {
       const content = { inode: ++lastInode, volatile: bytes, durable: bytes, pending: [] };
@@ -159,7 +158,7 @@ export function simulatedDisk(): SimulatedDisk {
     paths: () => [...names.keys()].sort(),
     crash(loss) {
       const survives = (): boolean => loss === "nothing" || (loss !== "everything" && loss() < 0.5);
-      for (const step of changes) if (survives()) rename(step, durableNames);
+      for (const group of pendingNameChanges) if (survives()) applyNameChanges(group, durableNames);
       for (const content of new Set(durableNames.values())) {
         for (const { position, bytes } of content.pending)
           if (!bytes) {
@@ -176,7 +175,7 @@ export function simulatedDisk(): SimulatedDisk {
       }
       names = new Map(durableNames);
       durableNames = new Map(names);
-      changes = [];
+      pendingNameChanges = [];
       descriptors = new Map();
     },
   };

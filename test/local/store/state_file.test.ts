@@ -13,17 +13,17 @@ beforeEach(async () => {
   state = join(await temporaryFolder(), "state.json");
 });
 
-const shown = async (): Promise<Record<string, unknown>> =>
+const readState = async (): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(state, "utf8")) as Record<string, unknown>;
 
 /** Returns a timer that a test runs by hand. */
-function byHand(): { schedule: Schedule; due: number[]; waiting(): number; run(): void } {
+function manualTimer(): { schedule: Schedule; delaysMs: number[]; waiting(): number; run(): void } {
   let pending: (() => void)[] = [];
-  const due: number[] = [];
+  const delaysMs: number[] = [];
   return {
-    due,
+    delaysMs,
     schedule(run, milliseconds) {
-      due.push(milliseconds);
+      delaysMs.push(milliseconds);
       pending.push(run);
       return () => (pending = pending.filter((waiting) => waiting !== run));
     },
@@ -39,9 +39,9 @@ const identity = {
   binding_mode: "one_product_one_svc",
 };
 
-test("state.json is written at the start, empty", async () => {
+test("state.json is written at the start, with empty collections", async () => {
   await opened(state);
-  expect(await shown()).toEqual({
+  expect(await readState()).toEqual({
     format: "countersign-state/1",
     store: "store-1",
     sequence: 0,
@@ -64,7 +64,7 @@ test("the product runtime's block has the identity's fields and records in memor
   });
   await store.transact((tx) => tx.delete("leases", "settled"));
   await store.close();
-  const { sequence, product_runtime } = await shown();
+  const { sequence, product_runtime } = await readState();
   expect(sequence).toBe(2);
   expect(JSON.stringify(product_runtime)).toBe(
     JSON.stringify({ ...identity, meta: { identity }, kpi: {}, counts: { changes: { pending_consent: 2 } } }).replace(
@@ -75,47 +75,47 @@ test("the product runtime's block has the identity's fields and records in memor
 });
 
 test("state.json is updated within a second of a change, once for many changes", async () => {
-  const { schedule, due, run } = byHand();
+  const { schedule, delaysMs, run } = manualTimer();
   const store = await opened(state, { schedule });
-  expect(due).toEqual([]);
+  expect(delaysMs).toEqual([]);
   for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("kpi", "latest", n));
-  expect(due).toHaveLength(1);
-  expect(due[0]).toBeLessThan(1000);
-  expect(await shown()).toMatchObject({ sequence: 0 });
+  expect(delaysMs).toHaveLength(1);
+  expect(delaysMs[0]).toBeLessThan(1000);
+  expect(await readState()).toMatchObject({ sequence: 0 });
   run();
-  await expect.poll(shown).toMatchObject({ sequence: 5, product_runtime: { kpi: { latest: 4 } } });
+  await expect.poll(readState).toMatchObject({ sequence: 5, product_runtime: { kpi: { latest: 4 } } });
   await store.transact((tx) => tx.put("kpi", "latest", 5));
-  expect(due).toHaveLength(2);
+  expect(delaysMs).toHaveLength(2);
 });
 
 test("state.json is updated less often if it is large", async () => {
-  const { schedule, due, run } = byHand();
+  const { schedule, delaysMs, run } = manualTimer();
   const store = await opened(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "one", "x".repeat(990_000)));
   await store.transact((tx) => tx.put("kpi", "other", "x".repeat(990_000)));
   run();
-  await expect.poll(shown).toMatchObject({ sequence: 2 });
+  await expect.poll(readState).toMatchObject({ sequence: 2 });
   await store.transact((tx) => tx.put("counts", "n", 1));
-  expect(due[1]).toBeGreaterThan(5000);
-  expect(due[1]).toBeLessThanOrEqual(60_000);
+  expect(delaysMs[1]).toBeGreaterThan(5000);
+  expect(delaysMs[1]).toBeLessThanOrEqual(60_000);
 });
 
 test("closing updates state.json and cancels the timer", async () => {
-  const { schedule, waiting } = byHand();
+  const { schedule, waiting } = manualTimer();
   const store = await opened(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
   expect(waiting()).toBe(1);
   await store.close();
   expect(waiting()).toBe(0);
-  expect(await shown()).toMatchObject({ sequence: 1 });
+  expect(await readState()).toMatchObject({ sequence: 1 });
 });
 
-test("a reader never sees a partial file, since it is written aside, synced and renamed", async () => {
+test("a reader never sees a partial file, since a temporary file is written, synced and renamed", async () => {
   const calls: string[] = [];
   const names = new Map<number, string>();
-  const named = (path: unknown): string => String(path).slice(state.length - "state.json".length);
+  const nameOf = (path: unknown): string => String(path).slice(state.length - "state.json".length);
   const files = withFaults(nodeFiles, (call, [first, second]) => {
-    if (call === "rename") calls.push(`rename ${named(first)} ${named(second)}`);
+    if (call === "rename") calls.push(`rename ${nameOf(first)} ${nameOf(second)}`);
     else if (call === "write" || call === "sync") calls.push(`${call} ${names.get(first as number) ?? "journal"}`);
     else if (call === "syncFolder") calls.push("syncFolder");
     return undefined;
@@ -126,7 +126,7 @@ test("a reader never sees a partial file, since it is written aside, synced and 
       ...files,
       async open(path, mode) {
         const fd = await open(path, mode);
-        names.set(fd, named(path));
+        names.set(fd, nameOf(path));
         return fd;
       },
     },
@@ -146,7 +146,7 @@ test("a state.json that cannot be written is reported, and commits go on", async
   const files = withFaults(nodeFiles, (call, [from]) =>
     broken && call === "rename" && String(from) === `${state}.tmp` ? systemError("EIO") : undefined,
   );
-  const { schedule, due, run } = byHand();
+  const { schedule, delaysMs, run } = manualTimer();
   const log = readableLog();
   const store = await opened(state, { files, schedule, log });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
@@ -155,33 +155,33 @@ test("a state.json that cannot be written is reported, and commits go on", async
   await expect.poll(() => log.lines.map(({ level }) => level)).toEqual(["warn"]);
   broken = false;
   await store.transact((tx) => tx.put("kpi", "latest", 2));
-  expect(due).toHaveLength(2);
+  expect(delaysMs).toHaveLength(2);
   await store.close();
-  expect(await shown()).toMatchObject({ sequence: 2 });
+  expect(await readState()).toMatchObject({ sequence: 2 });
 });
 
 test("the next start adds the commits of the journal that state.json does not have", async () => {
-  const { schedule, run } = byHand();
+  const { schedule, run } = manualTimer();
   const store = await opened(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
   run();
-  await expect.poll(shown).toMatchObject({ sequence: 1 });
-  const behind = await readFile(state);
+  await expect.poll(readState).toMatchObject({ sequence: 1 });
+  const olderState = await readFile(state);
   await store.transact((tx) => {
     tx.put("kpi", "latest", 2);
     tx.put("leases", "chg_1", { owner: "a" });
   });
   await store.close();
-  await writeFile(state, behind);
+  await writeFile(state, olderState);
   const again = await opened(state);
   expect((await again.get("kpi", "latest"))?.value).toBe(2);
-  expect(await shown()).toMatchObject({
+  expect(await readState()).toMatchObject({
     sequence: 2,
     product_runtime: { kpi: { latest: 2 }, leases: { chg_1: { owner: "a" } } },
   });
 });
 
-test("the block of tasks shows their counts and the open ones", async () => {
+test("the block of tasks has the counts and the open tasks", async () => {
   const store = await opened(state);
   const counts = { statuses: { queued: 1 }, open: { tasks_normal: 1 }, rated: 0, ratings: 0, rating_sum: 0 };
   await store.transact((tx) => {
@@ -189,27 +189,27 @@ test("the block of tasks shows their counts and the open ones", async () => {
     tx.put("tasks_open", "tasks_normal:tsk_1", "2026-01-02T00:00:00.000Z");
   });
   await store.close();
-  expect((await shown())["tasks"]).toEqual({
+  expect((await readState())["tasks"]).toEqual({
     tally: { tasks: counts },
     tasks_open: { "tasks_normal:tsk_1": "2026-01-02T00:00:00.000Z" },
   });
 });
 
 test("the default timer keeps no process alive", async () => {
-  const timers = vi.spyOn(globalThis, "setTimeout");
+  const setTimeoutSpy = vi.spyOn(globalThis, "setTimeout");
   const store = await opened(state, { schedule: undefined as never });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
-  const made = timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
-  timers.mockRestore();
-  expect(made).toEqual([false]);
+  const timerRefs = setTimeoutSpy.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
+  setTimeoutSpy.mockRestore();
+  expect(timerRefs).toEqual([false]);
 });
 
-test("only the service's user can read files and folder, also a formerly public journal", async () => {
+test("only the service's user can read files and folder, also a journal that was public before", async () => {
   const folder = join(await temporaryFolder(), "data");
   const path = join(folder, "state.json");
   const modes = async (): Promise<string[]> => {
     const paths = [folder, ...(await readdir(folder)).sort().map((name) => join(folder, name))];
-    return Promise.all(paths.map(async (one) => ((await stat(one)).mode & 0o777).toString(8)));
+    return Promise.all(paths.map(async (each) => ((await stat(each)).mode & 0o777).toString(8)));
   };
   const first = await opened(path);
   await first.transact((tx) => tx.put("things", "a", 1));

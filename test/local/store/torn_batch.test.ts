@@ -11,49 +11,49 @@ import { COLLECTIONS, readContent, history, live, perform, seeded, workload } fr
 import { type AnyFileStore, opened } from "./opened.ts";
 import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
-const SUBSETS = rounds(20, 400, 2000);
+const ATTEMPTS = rounds(20, 400, 2000);
 const SECTOR = 512;
 const STATE = "/data/state.json";
 const JOURNAL = `${STATE}.journal.jsonl`;
 const ACKNOWLEDGED = 5;
-const TOGETHER = 30;
-const contents = history(ACKNOWLEDGED + TOGETHER + 5);
+const BATCH_SIZE = 30;
+const contents = history(ACKNOWLEDGED + BATCH_SIZE + 5);
 
-const run = async (store: AnyFileStore, first: number, count: number): Promise<void> => {
+const commit = async (store: AnyFileStore, first: number, count: number): Promise<void> => {
   const numbers = Array.from({ length: count }, (_, index) => first + index);
   await Promise.all(numbers.map((n) => store.transact((tx) => perform(tx, workload(n)))));
 };
 
-/** Returns a journal of acknowledged commits, and the same with one more batch, of commits during its last sync. */
-async function written(): Promise<{ before: Buffer; after: Buffer; end: number; state: Buffer }> {
+/** Writes a journal, and returns it before and after its last batch: the commits that waited for the previous sync. */
+async function writeJournals(): Promise<{ before: Buffer; after: Buffer; end: number; state: Buffer }> {
   const disk = simulatedDisk();
-  const { opened: ended, open: release } = makeBarrier();
-  let held = Promise.resolve();
-  let syncing = 0;
+  const { opened: released, open: release } = makeBarrier();
+  let syncAllowed = Promise.resolve();
+  let syncCount = 0;
   const sync = (fd: number): Promise<void> => {
-    syncing++;
-    return held.then(() => disk.files.sync(fd));
+    syncCount++;
+    return syncAllowed.then(() => disk.files.sync(fd));
   };
   const store = await opened(STATE, { files: { ...disk.files, sync } });
-  for (let n = 1; n < ACKNOWLEDGED; n++) await run(store, n, 1);
-  held = ended;
-  syncing = 0;
-  const last = run(store, ACKNOWLEDGED, 1);
-  await expect.poll(() => syncing).toBe(1);
-  let decided = 0;
-  const together = Promise.all(
-    Array.from({ length: TOGETHER }, (_, index) =>
+  for (let n = 1; n < ACKNOWLEDGED; n++) await commit(store, n, 1);
+  syncAllowed = released;
+  syncCount = 0;
+  const last = commit(store, ACKNOWLEDGED, 1);
+  await expect.poll(() => syncCount).toBe(1);
+  let decidedCount = 0;
+  const batch = Promise.all(
+    Array.from({ length: BATCH_SIZE }, (_, index) =>
       store.transact(async (tx) => {
         await perform(tx, workload(ACKNOWLEDGED + 1 + index));
-        decided++;
+        decidedCount++;
       }),
     ),
   );
-  await expect.poll(() => decided).toBe(TOGETHER);
+  await expect.poll(() => decidedCount).toBe(BATCH_SIZE);
   release();
   await last;
   const before = Buffer.from(disk.content(JOURNAL)!);
-  await together;
+  await batch;
   const after = Buffer.from(disk.content(JOURNAL)!);
   return {
     before,
@@ -63,14 +63,14 @@ async function written(): Promise<{ before: Buffer; after: Buffer; end: number; 
   };
 }
 
-const diskWith = (journal: Buffer, state: Buffer): SimulatedDisk => {
+const makeDisk = (journal: Buffer, state: Buffer): SimulatedDisk => {
   const disk = simulatedDisk();
   disk.replace(JOURNAL, journal);
   disk.replace(STATE, state);
   return disk;
 };
 
-const holds = async (files: Files, count: number): Promise<AnyFileStore> => {
+const openAndExpect = async (files: Files, count: number): Promise<AnyFileStore> => {
   const store = await opened(STATE, { files });
   expect(store.status().sequence).toBe(count);
   expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
@@ -80,20 +80,21 @@ const holds = async (files: Files, count: number): Promise<AnyFileStore> => {
 let before: Buffer;
 let after: Buffer;
 let state: Buffer;
-/** The position of the batch. */
+/** Start and end of the last batch in the journal, in bytes. */
 let start: number;
 let end: number;
+/** The first sector that has bytes of the batch, and the number of such sectors. */
 let first: number;
 let sectors: number;
 
 beforeEach(async () => {
-  ({ before, after, end, state } = await written());
+  ({ before, after, end, state } = await writeJournals());
   start = before.findLastIndex((byte) => byte !== 0) + 1;
   first = Math.floor(start / SECTOR);
   sectors = Math.ceil(end / SECTOR) - first;
 });
 
-test("a batch of several commits has many sectors, and begins in the last sector of another", () => {
+test("a batch of several commits has many sectors, and begins within a sector", () => {
   expect(after.subarray(start, end).toString().trimEnd().split("\n")).toHaveLength(1);
   expect(sectors).toBeGreaterThan(8);
   expect(start % SECTOR).not.toBe(0);
@@ -101,37 +102,38 @@ test("a batch of several commits has many sectors, and begins in the last sector
 
 test("after the loss of any sectors of a batch, the store starts with all acknowledged data", async () => {
   const random = seeded(512);
-  for (let tried = 0; tried < SUBSETS; tried++) {
-    const journal = Buffer.from(
-      before.length < after.length ? Buffer.concat([before, Buffer.alloc(after.length - before.length)]) : before,
-    );
-    // First each single sector is lost, then each alone is written, then a random choice.
-    const kept = (sector: number): boolean =>
-      tried < sectors ? sector !== tried : tried < 2 * sectors ? sector === tried - sectors : random() < 0.5;
-    let whole = true;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const journal = Buffer.concat([before, Buffer.alloc(Math.max(0, after.length - before.length))]);
+    // In turn: one sector is lost, only one sector is written, random sectors are lost.
+    const isWritten = (sector: number): boolean => {
+      if (attempt < sectors) return sector !== attempt;
+      if (attempt < 2 * sectors) return sector === attempt - sectors;
+      return random() < 0.5;
+    };
+    let isComplete = true;
     for (let sector = 0; sector < sectors; sector++) {
       const at = (first + sector) * SECTOR;
-      if (kept(sector)) after.copy(journal, at, at, at + SECTOR);
-      else whole &&= after.subarray(at, at + SECTOR).equals(journal.subarray(at, at + SECTOR));
+      if (isWritten(sector)) after.copy(journal, at, at, at + SECTOR);
+      else isComplete &&= after.subarray(at, at + SECTOR).equals(journal.subarray(at, at + SECTOR));
     }
-    const disk = diskWith(journal, state);
-    const count = whole ? ACKNOWLEDGED + TOGETHER : ACKNOWLEDGED;
-    const store = await holds(disk.files, count);
-    await run(store, count + 1, 3);
+    const disk = makeDisk(journal, state);
+    const count = isComplete ? ACKNOWLEDGED + BATCH_SIZE : ACKNOWLEDGED;
+    const store = await openAndExpect(disk.files, count);
+    await commit(store, count + 1, 3);
     disk.crash("everything");
-    await holds(disk.files, count + 3);
+    await openAndExpect(disk.files, count + 3);
   }
 }, 600_000);
 
-test("a lost sector of a batch before another is reported as damage, with file and offset", async () => {
-  const disk = diskWith(after, state);
+test("a lost sector of a batch that is not the last is reported as damage, with file and offset", async () => {
+  const disk = makeDisk(after, state);
   const store = await opened(STATE, { files: disk.files });
-  await run(store, ACKNOWLEDGED + TOGETHER + 1, 1);
+  await commit(store, ACKNOWLEDGED + BATCH_SIZE + 1, 1);
   const journal = Buffer.from(disk.content(JOURNAL)!);
   for (let sector = 1; sector < sectors - 1; sector++) {
     const damaged = Buffer.from(journal);
     damaged.fill(0, (first + sector) * SECTOR, (first + sector + 1) * SECTOR);
-    const error: unknown = await opened(STATE, { files: diskWith(damaged, state).files }).catch(
+    const error: unknown = await opened(STATE, { files: makeDisk(damaged, state).files }).catch(
       (caught: unknown) => caught,
     );
     expect(error).toBeInstanceOf(StoreDamaged);

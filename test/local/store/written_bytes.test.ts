@@ -1,4 +1,4 @@
-/** Tests the buffer of recently written bytes: which operations it has, and that reads of them need no file. */
+/** Tests the buffer of recently written bytes: which operations it has, and that reading them opens no file. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
@@ -7,8 +7,8 @@ import { opened, temporaryFolder } from "./opened.ts";
 
 const MIB = 1024 * 1024;
 
-function textAt(written: WrittenBytes, place: number): string | undefined {
-  const found = written.find(place);
+function textAt(written: WrittenBytes, location: number): string | undefined {
+  const found = written.find(location);
   return found && found.buffer.toString("utf8", found.start, found.end);
 }
 
@@ -28,7 +28,7 @@ test("finds an operation only if its end was written too", () => {
   expect(textAt(written, 0)).toBeUndefined();
 });
 
-test("has the newest 16 MiB, of batches shorter and longer than a chunk", () => {
+test("has the newest 16 MiB of batches shorter and longer than a chunk", () => {
   const written = newWrittenBytes(16 * MIB);
   written.add(0, Buffer.from("old\t"));
   const long = Buffer.concat([Buffer.alloc(1.5 * MIB, "x"), Buffer.from("\t")]);
@@ -44,7 +44,7 @@ test("has the newest 16 MiB, of batches shorter and longer than a chunk", () => 
   expect(textAt(written, start)).toHaveLength(MIB - 1);
 });
 
-test("distinguishes a new file from the one before at the same offset", () => {
+test("distinguishes two files at the same offset", () => {
   const written = newWrittenBytes(16 * MIB);
   const [first, second] = [2 ** 40, 2 ** 41];
   written.add(first, Buffer.from("a\t"));
@@ -53,7 +53,7 @@ test("distinguishes a new file from the one before at the same offset", () => {
   expect(textAt(written, second)).toBe("b");
 });
 
-test("a record just written is read without a file, a page with the files", async () => {
+test("a record just written is read from memory, a page from its files", async () => {
   let fileReads = 0;
   const files: typeof nodeFiles = {
     ...nodeFiles,
