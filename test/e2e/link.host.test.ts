@@ -183,7 +183,7 @@ test("a disconnected process gets missed insights after it reconnects, and sends
     "no process relays insights",
   ).toEqual(before);
 
-  proxy.mend();
+  proxy.acceptAgain();
   await Promise.all([waitForLink(one, "globex@n4", from[0]), waitForLink(four, "acme@n1", from[1])]);
   expect(await readStateOfFour()).toBe("up");
   for (const node of [one, four]) await sync(node);

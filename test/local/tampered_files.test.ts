@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openFileStore } from "../../local/store/file_store.ts";
 import { service } from "../support/service.ts";
-import { readableLog } from "./store/opened.ts";
+import { readableLog } from "./store/open_test_store.ts";
 
 async function running() {
   const folder = await mkdtemp(join(tmpdir(), "tampered-"));

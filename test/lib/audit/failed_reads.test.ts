@@ -5,8 +5,8 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { RecordDamaged, type Store } from "../../../lib/store/store.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { nodeFiles } from "../../../local/store/files.ts";
-import { withFaults, systemError } from "../../local/store/faults.ts";
-import { opened, temporaryFolder } from "../../local/store/opened.ts";
+import { withFaults, systemError } from "../../local/store/faulty_files.ts";
+import { openTestStore, temporaryFolder } from "../../local/store/open_test_store.ts";
 import { service } from "../../support/service.ts";
 
 /** Creates a store whose reads of the log fail while an error is set. */
@@ -41,7 +41,7 @@ test.each(["EIO", "ENOMEM"])(
   async (code) => {
     let isFailing = false;
     const files = withFaults(nodeFiles, (call) => (isFailing && call === "read" ? systemError(code) : undefined));
-    const store = (await opened(join(await temporaryFolder(), "state.json"), { files })) as unknown as Store;
+    const store = (await openTestStore(join(await temporaryFolder(), "state.json"), { files })) as unknown as Store;
     const api = await service({ store });
     await api.propose();
     isFailing = true;

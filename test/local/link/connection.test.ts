@@ -3,9 +3,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { countersign } from "../../../handlers/index.ts";
 import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
-import { linked, SECRET, startNode, stopAll } from "./node.ts";
+import { waitUntilLinked, SECRET, startNode, stopAll } from "./node.ts";
 import { manualTime } from "./manual_timers.ts";
-import { closing, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
+import { waitForClose, connectRawPeer, openSilentSocket, RAW_PEER_IDENTITY } from "./raw_peer.ts";
 import { recordedLog } from "./recorded_log.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
@@ -15,23 +15,23 @@ const startListeningNode = () => startNode({ name: "a", product_id: "acme", list
 
 /** Connects an authenticated peer, to which the node sends its first requests. */
 async function connectAuthenticatedPeer(at: { host: string; port: number }) {
-  const peer = await rawPeer(at);
-  await peer.event("established");
+  const peer = await connectRawPeer(at);
+  await peer.nextEvent("established");
   return peer;
 }
 
 describe("a connection is closed without a message", () => {
   test("5 s after its start when the handshake is not over: silent, slow, or stopped after HELLO", async () => {
     const node = await startListeningNode();
-    const silent = await silentSocket(node.at);
-    const slow = await silentSocket(node.at);
+    const silent = await openSilentSocket(node.at);
+    const slow = await openSilentSocket(node.at);
     slow.write(Uint8Array.of(0, 0));
-    const halfway = await rawPeer(node.at, { stopAfterHello: true });
+    const halfway = await connectRawPeer(node.at, { stopAfterHello: true });
     await once(halfway.socket, "data");
-    node.time.pass(4_900);
+    node.time.advance(4_900);
     slow.write(Uint8Array.of(0));
-    const closed = [silent, slow, halfway.socket].map((socket) => closing(socket));
-    node.time.pass(100);
+    const closed = [silent, slow, halfway.socket].map((socket) => waitForClose(socket));
+    node.time.advance(100);
     await Promise.all(closed);
     expect([silent, slow].map((socket) => socket.bytesRead)).toEqual([0, 0]);
     expect(node.log.lines.filter(({ message }) => message === "link connection refused")).toHaveLength(1);
@@ -39,12 +39,12 @@ describe("a connection is closed without a message", () => {
 
   test("immediately when the first four bytes announce too long a frame", async () => {
     const node = await startListeningNode();
-    const socket = await silentSocket(node.at);
-    const closed = closing(socket);
+    const socket = await openSilentSocket(node.at);
+    const closed = waitForClose(socket);
     socket.write(Uint8Array.of(0x7f, 255, 255, 255));
     await closed;
     expect(socket.bytesRead).toBe(0);
-    expect(await node.log.logged("link connection refused")).toMatchObject({
+    expect(await node.log.waitForLine("link connection refused")).toMatchObject({
       fields: { reason: expect.stringMatching(/was announced/) },
     });
   });
@@ -54,33 +54,33 @@ describe("a connection is closed without a message", () => {
     const peer = await connectAuthenticatedPeer(node.at);
     peer.socket.write(Uint8Array.of(0, 4, 0, 1));
     await peer.closed;
-    expect((await node.log.logged("link down")).fields["reason"]).toMatch(/262145 bytes/);
+    expect((await node.log.waitForLine("link down")).fields["reason"]).toMatch(/262145 bytes/);
   });
 
   test("after 45 s without a complete frame, whatever the number of bytes received", async () => {
     const node = await startListeningNode();
     const peer = await connectAuthenticatedPeer(node.at);
     peer.socket.write(peer.link.request(1, "query_product_identity", {}));
-    await peer.event("response");
-    peer.mute();
+    await peer.nextEvent("response");
+    peer.stopAnswering();
     const frame = peer.link.request(1, "query_product_identity", {});
     for (let second = 0; second < 45; second++) {
       peer.socket.write(frame.subarray(second, second + 1));
       await new Promise(setImmediate); // the node reads the byte in the next turn of the event loop
-      node.time.pass(1_000);
+      node.time.advance(1_000);
     }
     await peer.closed;
-    expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
+    expect((await node.log.waitForLine("link down")).fields["reason"]).toBe("nothing came from the other end");
   });
 
   test("after 45 s of silence, also when the system clock is set back meanwhile", async () => {
     const node = await startListeningNode();
     const peer = await connectAuthenticatedPeer(node.at);
-    peer.mute();
+    peer.stopAnswering();
     node.time.clock.advance(-3_600_000);
-    node.time.pass(45_000);
+    node.time.advance(45_000);
     await peer.closed;
-    expect((await node.log.logged("link down")).fields["reason"]).toBe("nothing came from the other end");
+    expect((await node.log.waitForLine("link down")).fields["reason"]).toBe("nothing came from the other end");
   });
 
   test("when the other end does not read", async () => {
@@ -88,12 +88,12 @@ describe("a connection is closed without a message", () => {
     const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
     peer.socket.pause();
     let isConnected = true;
-    void log.logged("link down").then(() => (isConnected = false));
+    void log.waitForLine("link down").then(() => (isConnected = false));
     for (let id = 1; isConnected && id < 2_000; id++) {
       peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
       await new Promise(setImmediate);
     }
-    expect((await log.logged("link down")).fields["reason"]).toBe("the other end does not read what it is sent");
+    expect((await log.waitForLine("link down")).fields["reason"]).toBe("the other end does not read what it is sent");
     peer.socket.destroy();
     await link.close();
   });
@@ -101,12 +101,12 @@ describe("a connection is closed without a message", () => {
 
 test("a peer is pinged every 15 s, and stays connected while it answers", async () => {
   const node = await startListeningNode();
-  const peer = await rawPeer(node.at);
-  await peer.event("established");
+  const peer = await connectRawPeer(node.at);
+  await peer.nextEvent("established");
   for (let ping = 0; ping < 8; ping++) {
-    node.time.pass(15_000);
+    node.time.advance(15_000);
     peer.socket.write(peer.link.request(100 + ping, "query_product_identity", {}));
-    await peer.event("response");
+    await peer.nextEvent("response");
   }
   expect((await node.link.peers())[0]).toMatchObject({ state: "up", rtt_ms: expect.any(Number) });
   peer.socket.destroy();
@@ -118,9 +118,9 @@ test("64 concurrent requests of a peer are answered, and the next request gets 4
   const { link } = await openLinkTo(async () => (await gate, Response.json({})));
   const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
   for (let id = 1; id <= 65; id++) peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
-  expect(await peer.event("response")).toMatchObject({ id: 65, status: 429 });
+  expect(await peer.nextEvent("response")).toMatchObject({ id: 65, status: 429 });
   releaseAnswers();
-  expect(await peer.event("response")).toMatchObject({ status: 200 });
+  expect(await peer.nextEvent("response")).toMatchObject({ status: 200 });
   peer.socket.destroy();
   await link.close();
 });
@@ -128,9 +128,9 @@ test("64 concurrent requests of a peer are answered, and the next request gets 4
 test("a request without a response in 5 s fails, and the connection stays open", async () => {
   const node = await startListeningNode();
   const peer = await connectAuthenticatedPeer(node.at);
-  const answers = node.link.query("/api/state", ANY_PEER.peer_id);
-  for (;;) if ((await peer.event("request")).message === "query") break;
-  node.time.pass(5_000);
+  const answers = node.link.query("/api/state", RAW_PEER_IDENTITY.peer_id);
+  for (;;) if ((await peer.nextEvent("request")).message === "query") break;
+  node.time.advance(5_000);
   expect(await answers).toMatchObject([{ status: 504, body: { code: "peer_timeout" } }]);
   expect(await node.link.peers()).toMatchObject([{ state: "up" }]);
   peer.socket.destroy();
@@ -139,8 +139,8 @@ test("a request without a response in 5 s fails, and the connection stays open",
 test("a request fails when its connection breaks", async () => {
   const node = await startListeningNode();
   const peer = await connectAuthenticatedPeer(node.at);
-  const answers = node.link.query("/api/state", ANY_PEER.peer_id);
-  await peer.event("request");
+  const answers = node.link.query("/api/state", RAW_PEER_IDENTITY.peer_id);
+  await peer.nextEvent("request");
   peer.socket.destroy();
   expect(await answers).toMatchObject([{ status: 503, body: { code: "peer_unreachable" } }]);
 });
@@ -148,12 +148,12 @@ test("a request fails when its connection breaks", async () => {
 test("a newer connection of a peer replaces an older, half-open one and takes over its requests", async () => {
   const node = await startListeningNode();
   const older = await connectAuthenticatedPeer(node.at);
-  const answers = node.link.query("query_product_identity", ANY_PEER.peer_id);
-  for (;;) if ((await older.event("request")).message === "query_product_identity") break;
+  const answers = node.link.query("query_product_identity", RAW_PEER_IDENTITY.peer_id);
+  for (;;) if ((await older.nextEvent("request")).message === "query_product_identity") break;
   const newer = await connectAuthenticatedPeer(node.at);
   await older.closed;
   for (;;) {
-    const { id, message } = await newer.event("request");
+    const { id, message } = await newer.nextEvent("request");
     if (message !== "query_product_identity") continue;
     newer.socket.write(newer.link.respond(id, 200, { from: "newer" }));
     break;
@@ -167,9 +167,9 @@ test("a failing endpoint is answered with 500, without the error's message", asy
   const { link, log } = await openLinkTo(() => Promise.reject(new Error("secret detail")));
   const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
   peer.socket.write(peer.link.request(1, "query", { path: "/api/state" }));
-  const { status, body } = await peer.event("response");
+  const { status, body } = await peer.nextEvent("response");
   expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining("secret")]);
-  expect((await log.logged("answering a peer failed")).fields["error"]).toMatch("secret detail");
+  expect((await log.waitForLine("answering a peer failed")).fields["error"]).toMatch("secret detail");
   peer.socket.destroy();
   await link.close();
 });
@@ -178,9 +178,9 @@ test("two nodes stay connected for minutes of pings", async () => {
   const time = manualTime();
   const a = await startNode({ name: "a", product_id: "acme", listenAt: LOOPBACK, time });
   const b = await startNode({ name: "b", product_id: "acme", peers: [a.at], time });
-  await linked(a, b);
+  await waitUntilLinked(a, b);
   for (let i = 0; i < 20; i++) {
-    time.pass(15_000);
+    time.advance(15_000);
     expect(await b.link.query("/api/state")).toMatchObject([{ status: 200 }]);
     expect(await a.link.query("/api/state")).toMatchObject([{ status: 200 }]);
   }

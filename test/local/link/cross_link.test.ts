@@ -1,6 +1,15 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
-import { linked, restartNode, readPeerRow, SECRET, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
+import {
+  waitUntilLinked,
+  restartNode,
+  readPeerRow,
+  SECRET,
+  startNode,
+  stopAll,
+  stopNode,
+  type TestNode,
+} from "./node.ts";
 import { recordingProxy } from "./recording_proxy.ts";
 
 const at = (host: string) => ({ host, port: 0 });
@@ -19,7 +28,7 @@ async function startMesh(
       await startNode({ ...product, listenAt: at(`127.0.0.${index + 1}`), peers: nodes.map((node) => node.at) }),
     );
   for (const [index, node] of nodes.entries())
-    await Promise.all(nodes.slice(0, index).map((earlier) => linked(node, earlier)));
+    await Promise.all(nodes.slice(0, index).map((earlier) => waitUntilLinked(node, earlier)));
   return nodes;
 }
 
@@ -38,7 +47,7 @@ describe("five nodes of two products of one type and of another product", () => 
 
   test("every insight reaches every peer that should have it, with the right trust", async () => {
     const nodes = await startFive();
-    for (const node of nodes) await node.outcome();
+    for (const node of nodes) await node.addOutcome();
     for (const node of nodes) await node.link.sync();
     const [acme1, acme2, globex3, globex4, initech5] = await Promise.all(nodes.map(readTrustByOrigin));
     expect(acme1).toEqual({ "acme@2": 1, "globex@3": 0.55, "globex@4": 0.55 });
@@ -55,15 +64,15 @@ describe("five nodes of two products of one type and of another product", () => 
     const [first, second, , , last] = nodes as [TestNode, TestNode, TestNode, TestNode, TestNode];
     await stopNode(second);
     const others = nodes.filter((node) => node !== second);
-    for (const node of others) await node.log.logged("link down");
-    for (const node of others) await node.outcome();
+    for (const node of others) await node.log.waitForLine("link down");
+    for (const node of others) await node.addOutcome();
     for (const node of others) await node.link.sync();
     expect(await readPeerRow(first, second)).toMatchObject({ state: "down" });
-    await second.outcome();
+    await second.addOutcome();
 
     const restartedSecond = await restartNode(second);
-    for (const node of others) node.time.pass(1_000);
-    await Promise.all(others.map((node) => linked(restartedSecond, node)));
+    for (const node of others) node.time.advance(1_000);
+    await Promise.all(others.map((node) => waitUntilLinked(restartedSecond, node)));
     await restartedSecond.link.sync();
     expect(await readTrustByOrigin(restartedSecond)).toEqual({ "acme@1": 1, "globex@3": 0.55, "globex@4": 0.55 });
     expect(await readTrustByOrigin(first)).toMatchObject({ "acme@2": 1 });
@@ -90,12 +99,12 @@ describe("a pair of nodes", () => {
         store: stores[1]!,
         peers: [first.at],
       });
-      await linked(first, second);
+      await waitUntilLinked(first, second);
       await stopNode(first);
-      await second.log.logged("link down");
+      await second.log.waitForLine("link down");
       const restartedFirst = await restartNode(first, { peers: [second.at] });
-      second.time.pass(1_000);
-      await linked(restartedFirst, second);
+      second.time.advance(1_000);
+      await waitUntilLinked(restartedFirst, second);
       for (const node of [restartedFirst, second])
         expect(await node.link.sync()).toMatchObject({ peers: [{ ok: true }] });
       expect((await restartedFirst.get("/api/peers")).body.peers).toHaveLength(1);
@@ -107,10 +116,10 @@ describe("a pair of nodes", () => {
 
       await stopNode(second);
       const linesBefore = restartedFirst.log.lines.length;
-      await restartedFirst.log.logged("link down");
+      await restartedFirst.log.waitForLine("link down");
       const restartedSecond = await restartNode(second, { peers: [] });
-      restartedFirst.time.pass(1_000);
-      await restartedFirst.log.logged("link up", linesBefore);
+      restartedFirst.time.advance(1_000);
+      await restartedFirst.log.waitForLine("link up", linesBefore);
       expect(await restartedFirst.link.query("/api/product/identity")).toMatchObject([
         { status: 200, body: { instance_id: "acme@2" } },
       ]);
@@ -126,8 +135,8 @@ describe("a pair of nodes", () => {
     const delays: number[] = [];
     for (let attempt = 0; attempt < 8; attempt++) {
       await waitForFailedAttempt(node);
-      delays.push(node.time.next()!);
-      node.time.pass(node.time.next()!);
+      delays.push(node.time.msUntilNextTimer()!);
+      node.time.advance(node.time.msUntilNextTimer()!);
     }
     expect(delays, "half of each limit, since random() returns 0.5").toEqual([
       500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000,
@@ -143,7 +152,8 @@ describe("a pair of nodes", () => {
 
 /** Waits until a node's only pending timer is its next attempt to connect. */
 async function waitForFailedAttempt(node: TestNode): Promise<void> {
-  while (node.time.next() === undefined || node.time.next() === 5_000) await new Promise(setImmediate);
+  while (node.time.msUntilNextTimer() === undefined || node.time.msUntilNextTimer() === 5_000)
+    await new Promise(setImmediate);
 }
 
 describe("secrets", () => {
@@ -152,11 +162,13 @@ describe("secrets", () => {
   test("that differ connect no nodes, and no peer is shown", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [otherSecret] });
-    await first.outcome();
-    expect(await second.log.logged("link cannot be made")).toMatchObject({
+    await first.addOutcome();
+    expect(await second.log.waitForLine("link cannot be made")).toMatchObject({
       fields: { reason: "the other end ended the handshake: do the secrets agree?" },
     });
-    expect((await first.log.logged("link connection refused")).fields["reason"]).toMatch(/secret that is not one of/);
+    expect((await first.log.waitForLine("link connection refused")).fields["reason"]).toMatch(
+      /secret that is not one of/,
+    );
     expect((await first.link.sync()).peers).toEqual([]);
     expect(await second.insights()).toEqual([]);
     expect((await second.get("/api/peers")).body.peers).toMatchObject([{ state: "down", peer_id: null }]);
@@ -164,14 +176,17 @@ describe("secrets", () => {
 
   test("are replaced on one node at a time without an interruption", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), secrets: [SECRET, otherSecret] });
-    await linked(first, await startNode({ name: "2", ...acme, peers: [first.at], secrets: [SECRET] }));
-    await linked(first, await startNode({ name: "3", ...acme, peers: [first.at], secrets: [otherSecret, SECRET] }));
+    await waitUntilLinked(first, await startNode({ name: "2", ...acme, peers: [first.at], secrets: [SECRET] }));
+    await waitUntilLinked(
+      first,
+      await startNode({ name: "3", ...acme, peers: [first.at], secrets: [otherSecret, SECRET] }),
+    );
   });
 
   test("are not written to the log", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const second = await startNode({ name: "2", ...acme, peers: [first.at], secrets: [otherSecret] });
-    await second.log.logged("link cannot be made");
+    await second.log.waitForLine("link cannot be made");
     expect(JSON.stringify([first.log.lines, second.log.lines])).not.toMatch(/secrets? of the tests|another secret/);
   });
 });
@@ -181,7 +196,7 @@ describe("the link's traffic", () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const proxy = await recordingProxy(node.at);
     const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
-    await linked(node, peer);
+    await waitUntilLinked(node, peer);
     const words = {
       tenant_id: "tenant-hooli",
       summary: "words of a summary",
@@ -189,7 +204,7 @@ describe("the link's traffic", () => {
       proposer: "pat-proposer",
     };
     for (const [index, sender] of [node, peer].entries()) {
-      const id = await sender.outcome({ ...words, value: '"words of a value"', target: `ui.t${index}` });
+      const id = await sender.addOutcome({ ...words, value: '"words of a value"', target: `ui.t${index}` });
       await sender.post("rollback", { change_id: id });
       await sender.post("/api/chat", { message: "words of a chat" });
       await sender.post("/api/tasks", { title: "words of a task" });

@@ -7,9 +7,9 @@ export interface ManualTime {
   clock: TestClock;
   timers: Timers;
   /** Advances the time and runs the timers that become due, in order. */
-  pass(ms: number): void;
+  advance(ms: number): void;
   /** Milliseconds until the next timer; undefined without one. */
-  next(): number | undefined;
+  msUntilNextTimer(): number | undefined;
 }
 
 /** Creates a clock whose time does not pass by itself. */
@@ -32,7 +32,7 @@ export function manualTime(): ManualTime {
         return () => void pending.delete(timer);
       },
     },
-    pass(ms) {
+    advance(ms) {
       const end = nowMs + ms;
       for (let timer = firstPending(); timer && timer.at <= end; timer = firstPending()) {
         pending.delete(timer);
@@ -41,7 +41,7 @@ export function manualTime(): ManualTime {
       }
       setTime(end);
     },
-    next: () => {
+    msUntilNextTimer: () => {
       const timer = firstPending();
       return timer && timer.at - nowMs;
     },

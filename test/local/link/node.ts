@@ -48,7 +48,7 @@ export interface TestNode extends Client {
   /** Returns the stored insights. */
   insights(): Promise<Insight[]>;
   /** Proposes, approves and applies a change, and feeds KPIs until the change has an outcome; returns the change's id. */
-  outcome(overrides?: Record<string, string | number>): Promise<string>;
+  addOutcome(overrides?: Record<string, string | number>): Promise<string>;
 }
 
 const KPIS = { csat: { baseline: 4, target: 5 }, incident_rate: { baseline: 0.04, target: 0.01 } };
@@ -101,7 +101,7 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     time,
     at: { host: options.listenAt?.host ?? "", port },
     insights: async () => (await requests.get("/api/product/co-evolution?limit=500")).body.insights,
-    async outcome(overrides = {}) {
+    async addOutcome(overrides = {}) {
       await requests.post("kpi", { csat: 4 });
       const id = await requests.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...overrides });
       // Verdicts are shared only after their horizon.
@@ -134,13 +134,13 @@ export const readPeerRow = async (node: TestNode, other: TestNode) =>
   );
 
 /** Waits until two nodes are connected. */
-export async function linked(a: TestNode, b: TestNode): Promise<void> {
+export async function waitUntilLinked(a: TestNode, b: TestNode): Promise<void> {
   await Promise.all([waitUntilUp(a, b), waitUntilUp(b, a)]);
 }
 
 async function waitUntilUp(node: TestNode, other: TestNode): Promise<void> {
   for (let from = 0; ;) {
-    const line = await node.log.logged("link up", from);
+    const line = await node.log.waitForLine("link up", from);
     if (line.fields["peer_id"] === other.link.self.peer_id) return;
     from = node.log.lines.indexOf(line) + 1;
   }

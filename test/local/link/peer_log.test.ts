@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { proveConsistency } from "../../../lib/audit/prove.ts";
 import type { Deps } from "../../../lib/deps.ts";
-import { copied } from "./copied_store.ts";
+import { copyStore } from "./copy_store.ts";
 import {
-  linked,
+  waitUntilLinked,
   type NodeOptions,
   restartNode,
   readPeerRow,
@@ -31,9 +31,9 @@ describe("a peer's audit log", () => {
   test.each(checkpointCases)("%s: is consistent as it grows", async (_, checkpointOption) => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...checkpointOption });
     const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, peer);
+    await waitUntilLinked(node, peer);
     for (let round = 0; round < 3; round++) {
-      await node.outcome({ target: `ui.t${round}` });
+      await node.addOutcome({ target: `ui.t${round}` });
       await peer.link.sync();
     }
     expect(await readPeerRow(peer, node)).toMatchObject({ log: "consistent", log_reason: null });
@@ -44,26 +44,26 @@ describe("a peer's audit log", () => {
     async (_, checkpointOption) => {
       const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...checkpointOption });
       const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-      await linked(node, peer);
-      await node.outcome();
-      const backup = await copied(node.deps.store);
-      await node.outcome({ target: "ui.second" });
+      await waitUntilLinked(node, peer);
+      await node.addOutcome();
+      const backup = await copyStore(node.deps.store);
+      await node.addOutcome({ target: "ui.second" });
       await peer.link.sync();
       await stopNode(node);
 
       const linesBefore = peer.log.lines.length;
       const restored = await restartNode(node, { store: backup });
-      await peer.log.logged("link down");
-      peer.time.pass(1_000);
-      await peer.log.logged("link up", linesBefore);
+      await peer.log.waitForLine("link down");
+      peer.time.advance(1_000);
+      await peer.log.waitForLine("link up", linesBefore);
       await peer.link.sync();
       expect(await readPeerRow(peer, restored)).toMatchObject({
         log: "rewritten",
         log_reason: expect.stringMatching(/had \d+ entries/),
       });
 
-      await restored.outcome({ target: "ui.other" });
-      await restored.outcome({ target: "ui.another" });
+      await restored.addOutcome({ target: "ui.other" });
+      await restored.addOutcome({ target: "ui.another" });
       await peer.link.sync();
       expect(await readPeerRow(peer, restored)).toMatchObject({
         log: "rewritten",
@@ -84,19 +84,19 @@ describe("a peer's audit log", () => {
     async (_, checkpointOption) => {
       const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1"), ...checkpointOption });
       const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-      await linked(node, peer);
-      await node.outcome();
-      const backup = await copied(node.deps.store);
-      await node.outcome({ target: "ui.second" });
+      await waitUntilLinked(node, peer);
+      await node.addOutcome();
+      const backup = await copyStore(node.deps.store);
+      await node.addOutcome({ target: "ui.second" });
       await peer.link.sync();
       await backup.transact((tx) => tx.put("meta", "peer_id", { peer_id: "0".repeat(32) }));
       const restartFromBackup = async (running: TestNode, options: Partial<NodeOptions>): Promise<TestNode> => {
         const linesBefore = peer.log.lines.length;
         await stopNode(running);
-        await peer.log.logged("link down", linesBefore);
+        await peer.log.waitForLine("link down", linesBefore);
         const restarted = await restartNode(running, { store: backup, ...options });
-        peer.time.pass(1_000);
-        await peer.log.logged("link up", linesBefore);
+        peer.time.advance(1_000);
+        await peer.log.waitForLine("link up", linesBefore);
         await peer.link.sync();
         return restarted;
       };

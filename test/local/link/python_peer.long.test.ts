@@ -99,6 +99,6 @@ describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there
     const port = (await peer.nextLine())!["listening"] as number;
     const client = await startNode({ name: "2", ...acme, peers: [{ host: "127.0.0.1", port: port }] });
     expect(await peer.nextLine()).toEqual({ ended: "the client uses another secret" });
-    await client.log.logged("link cannot be made");
+    await client.log.waitForLine("link cannot be made");
   });
 });

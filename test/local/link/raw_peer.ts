@@ -11,14 +11,14 @@ export interface RawPeer {
   socket: Socket;
   link: Session;
   /** Stops answering all messages, also pings. */
-  mute(): void;
+  stopAnswering(): void;
   /** Returns the next event of a kind, waiting for it if necessary. */
-  event<K extends LinkEvent["kind"]>(kind: K): Promise<Extract<LinkEvent, { kind: K }>>;
+  nextEvent<K extends LinkEvent["kind"]>(kind: K): Promise<Extract<LinkEvent, { kind: K }>>;
   /** Resolves when the other end has closed. */
   closed: Promise<unknown>;
 }
 
-export const ANY_PEER: PeerIdentity = {
+export const RAW_PEER_IDENTITY: PeerIdentity = {
   peer_id: "f".repeat(32),
   instance_id: "raw",
   product_id: "acme",
@@ -44,11 +44,11 @@ export const makeRawInsight = (origin_instance_id: string, insight_id: string) =
 });
 
 /** Resolves when a socket is closed, also by a reset. */
-export const closing = (socket: Socket): Promise<void> =>
+export const waitForClose = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.once("close", () => resolve()));
 
 /** Connects a socket that sends nothing. */
-export async function silentSocket({ host, port }: PeerAddress, localAddress?: string): Promise<Socket> {
+export async function openSilentSocket({ host, port }: PeerAddress, localAddress?: string): Promise<Socket> {
   const socket = connect({ host, port, ...(localAddress ? { localAddress } : {}) });
   socket.on("error", () => {});
   await once(socket, "connect");
@@ -56,16 +56,16 @@ export async function silentSocket({ host, port }: PeerAddress, localAddress?: s
 }
 
 /** Connects to a node and does a valid handshake; with `stopAfterHello` it sends no more than its HELLO. */
-export async function rawPeer(
+export async function connectRawPeer(
   at: PeerAddress,
   {
-    self = ANY_PEER,
+    self = RAW_PEER_IDENTITY,
     secret = SECRET,
     stopAfterHello = false,
     localAddress,
   }: { self?: PeerIdentity; secret?: string; stopAfterHello?: boolean; localAddress?: string } = {},
 ): Promise<RawPeer> {
-  const socket = await silentSocket(at, localAddress);
+  const socket = await openSilentSocket(at, localAddress);
   const nonce = crypto.getRandomValues(new Uint8Array(32));
   const link = createSession({ role: "client", self, keys: [deriveSecretKey(secret)], nonce });
   const events: LinkEvent[] = [];
@@ -81,9 +81,9 @@ export async function rawPeer(
   return {
     socket,
     link,
-    mute: () => void (isMuted = true),
-    closed: closing(socket),
-    event: (kind) =>
+    stopAnswering: () => void (isMuted = true),
+    closed: waitForClose(socket),
+    nextEvent: (kind) =>
       new Promise((resolve) => {
         const resolveIfReceived = () => {
           const index = events.findIndex((event) => event.kind === kind);

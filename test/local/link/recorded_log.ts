@@ -10,7 +10,7 @@ export interface Line {
 export interface RecordedLog extends Log {
   lines: Line[];
   /** Returns the first line with a message from line `from` on, waiting for it if necessary. */
-  logged(message: string, from?: number): Promise<Line>;
+  waitForLine(message: string, from?: number): Promise<Line>;
 }
 
 export function recordedLog(): RecordedLog {
@@ -27,7 +27,7 @@ export function recordedLog(): RecordedLog {
     info: add("info"),
     warn: add("warn"),
     error: add("error"),
-    logged: (message, from = 0) =>
+    waitForLine: (message, from = 0) =>
       new Promise((resolve) => {
         const resolveIfLogged = () => {
           const found = lines.slice(from).find((line) => line.message === message);

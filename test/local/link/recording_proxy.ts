@@ -9,7 +9,7 @@ export interface RecordingProxy {
   fromServer(): Buffer;
   /** Breaks all connections, and accepts none until `mend` is called. */
   cut(): void;
-  mend(): void;
+  acceptAgain(): void;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function recordingProxy(address: PeerAddress): Promise<RecordingPro
       isCut = true;
       closeAllSockets();
     },
-    mend: () => void (isCut = false),
+    acceptAgain: () => void (isCut = false),
     close: () =>
       new Promise((resolve) => {
         closeAllSockets();

@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { backupScript } from "../../support/backup_script.ts";
-import { after, type Content, readContent, live, perform, workload } from "./model.ts";
-import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
+import { contentAfter, type Content, readContent, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { type AnyFileStore, openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 const OTHER_COLLECTIONS = ["meta", "counts", "changes", "live"];
 
@@ -15,26 +15,26 @@ const OTHER_COLLECTIONS = ["meta", "counts", "changes", "live"];
 async function write(store: AnyFileStore, count: number): Promise<number> {
   const first = store.status().sequence + 1;
   await Promise.all(
-    Array.from({ length: count }, (_, index) => store.transact((tx) => perform(tx, workload(first + index)))),
+    Array.from({ length: count }, (_, index) => store.transact((tx) => addWrites(tx, workloadWrites(first + index)))),
   );
   return store.status().sequence;
 }
 
 /** Opens a copy and compares it with the model; returns the number of its last transaction. */
 async function expectConsistentCopy(folder: string): Promise<number> {
-  const store = await opened(join(folder, "state.json"));
+  const store = await openTestStore(join(folder, "state.json"));
   const { sequence } = store.status();
   let content: Content = {};
   for (let n = 1; n <= sequence; n++)
-    content = after(
+    content = contentAfter(
       content,
-      workload(n).filter(({ collection }) => collection !== "audit"),
+      workloadWrites(n).filter(({ collection }) => collection !== "audit"),
     );
-  expect(await readContent(store, OTHER_COLLECTIONS)).toEqual(live(content));
+  expect(await readContent(store, OTHER_COLLECTIONS)).toEqual(storedRecords(content));
   const entries = await readContent(store, ["audit"]);
   expect(Object.keys(entries)).toHaveLength(sequence);
   expect(Object.values(entries).map(([, value]) => value)).toEqual(
-    Array.from({ length: sequence }, (_, index) => JSON.stringify(workload(index + 1)[0]!.value)),
+    Array.from({ length: sequence }, (_, index) => JSON.stringify(workloadWrites(index + 1)[0]!.value)),
   );
   await store.close();
   return sequence;
@@ -44,7 +44,7 @@ test("a backup under load has all earlier acknowledged commits, and no partial o
   const folder = await temporaryFolder();
   const backup = backupScript(folder);
   const state = join(folder, "data/state.json");
-  const store = await opened(state);
+  const store = await openTestStore(state);
   let acknowledged = await write(store, 500);
   let ended = false;
   const load = (async () => {
@@ -101,7 +101,7 @@ test.each<[string, (store: AnyFileStore) => Promise<unknown>]>([
 ])("if %s, the backup is repeated", async (_, duringBackup) => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
-  const store = await opened(state, { segmentBytes: 32 * 1024 });
+  const store = await openTestStore(state, { segmentBytes: 32 * 1024 });
   // Opens a fresh segment, after sealed ones with records that the next transactions supersede.
   while (store.status().segments < 4) await write(store, 8);
   const acknowledged = store.status().sequence;
@@ -122,7 +122,7 @@ test.each<[string, (store: AnyFileStore) => Promise<unknown>]>([
 test("a backup has neither an incomplete last line nor the zeros after the last line", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
-  const store = await opened(state);
+  const store = await openTestStore(state);
   await write(store, 20);
   await store.close();
   const journal = `${state}.journal.jsonl`;
@@ -142,7 +142,7 @@ test("a backup has neither an incomplete last line nor the zeros after the last 
 test("a backup of files that keep changing fails, and leaves no files", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
-  const store = await opened(state, { segmentBytes: 8 * 1024 });
+  const store = await openTestStore(state, { segmentBytes: 8 * 1024 });
   await write(store, 60);
   const bin = await makeDelayedProgram(folder, "head", () => write(store, 60));
   const to = join(folder, "backup");
@@ -153,7 +153,7 @@ test("a backup of files that keep changing fails, and leaves no files", async ()
 test("a backup has the reports next to the state, with their times", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
-  const store = await opened(state);
+  const store = await openTestStore(state);
   await write(store, 20);
   mkdirSync(join(folder, "data/evolved"));
   const report = join(folder, "data/evolved/report-2020-W01.md");
@@ -179,7 +179,7 @@ test("a backup of a path without a state fails immediately, and leaves no files"
 test("a backup fails if a file cannot be copied, and leaves no files", async () => {
   const folder = await temporaryFolder();
   const state = join(folder, "data/state.json");
-  const store = await opened(state, { segmentBytes: 8 * 1024 });
+  const store = await openTestStore(state, { segmentBytes: 8 * 1024 });
   while (store.status().segments < 2) await write(store, 8);
   const bin = join(folder, "bin");
   mkdirSync(bin);

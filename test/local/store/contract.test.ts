@@ -5,14 +5,14 @@ import type { AnyStore } from "../../contract/any_store.ts";
 import type { Subject } from "../../contract/store_cases.ts";
 import { storeContract } from "../../contract/store_contract.ts";
 import { LONG } from "../../support/run_length.ts";
-import { heldSyncs } from "./faults.ts";
-import { opened, temporaryFolder } from "./opened.ts";
+import { delayableSyncs } from "./faulty_files.ts";
+import { openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 /** A store on real files whose syncs are counted and can be delayed. */
 async function makeSubject(layout: Layout, segmentBytes: number, memoryBytes = 0): Promise<Subject> {
   const path = join(await temporaryFolder(), "state.json");
-  const { files, calls, delay } = heldSyncs(nodeFiles);
-  const open = (): Promise<AnyStore> => opened(path, { files, layout, segmentBytes, memoryBytes });
+  const { files, calls, delay } = delayableSyncs(nodeFiles);
+  const open = (): Promise<AnyStore> => openTestStore(path, { files, layout, segmentBytes, memoryBytes });
   let store = await open();
   return {
     store,

@@ -6,16 +6,16 @@ import { expect, test } from "vitest";
 import { rounds } from "../../support/run_length.ts";
 import {
   expectRecovery,
-  crash,
+  crashLosing,
   runWithFaultAtEachCall,
   type Faults,
   runScenario,
-  PATH,
+  STATE_PATH,
   READ_ONLY_CALLS,
-  TRANSACTIONS,
+  TRANSACTION_COUNT,
   type FaultyCalls,
-} from "./life.ts";
-import { seeded } from "./model.ts";
+} from "./crash_scenario.ts";
+import { seededRandom } from "./model.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
 const selectCalls = (first: number): FaultyCalls =>
@@ -23,10 +23,10 @@ const selectCalls = (first: number): FaultyCalls =>
 
 test("the scenario without a fault writes and compacts several journal files, and loses nothing", async () => {
   const disk = simulatedDisk();
-  expect(await runScenario(disk.files)).toBe(TRANSACTIONS);
+  expect(await runScenario(disk.files)).toBe(TRANSACTION_COUNT);
   expect(disk.paths().filter((path) => path.endsWith(".jsonl")).length).toBeGreaterThan(3);
-  expect(disk.content(`${PATH}.journal.000001.jsonl`)?.toString()).toContain('"compacted":true');
-  await expectRecovery(disk, TRANSACTIONS);
+  expect(disk.content(`${STATE_PATH}.journal.000001.jsonl`)?.toString()).toContain('"compacted":true');
+  await expectRecovery(disk, TRANSACTION_COUNT);
 });
 
 test("after any failed call all acknowledged data is there after a restart", async () => {
@@ -46,13 +46,13 @@ test("no acknowledged data is lost if the process is killed right after a failed
 }, 180_000);
 
 test("no acknowledged data is lost if the process is killed before any call", async () => {
-  expect(await runWithFaultAtEachCall(crash("nothing"), selectCalls(4))).toBeGreaterThan(50);
+  expect(await runWithFaultAtEachCall(crashLosing("nothing"), selectCalls(4))).toBeGreaterThan(50);
 }, 180_000);
 
 test("no acknowledged data is lost by a power cut that loses everything unsynced", async () => {
-  await runWithFaultAtEachCall(crash("everything"), selectCalls(5));
+  await runWithFaultAtEachCall(crashLosing("everything"), selectCalls(5));
 }, 180_000);
 
 test("no acknowledged data is lost by a power cut that loses random unsynced data", async () => {
-  await runWithFaultAtEachCall(crash(seeded(7)), selectCalls(6));
+  await runWithFaultAtEachCall(crashLosing(seededRandom(7)), selectCalls(6));
 }, 180_000);

@@ -2,8 +2,8 @@
 import { copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { readContent, COLLECTIONS, history, live, perform, workload } from "./model.ts";
-import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
+import { readContent, COLLECTIONS, contentsOfWorkload, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { type AnyFileStore, openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 let state: string;
 let store: AnyFileStore;
@@ -11,9 +11,9 @@ const sealedPath = (number: number): string => `${state}.journal.${String(number
 
 beforeEach(async () => {
   state = join(await temporaryFolder(), "state.json");
-  store = await opened(state, { segmentBytes: 4000 });
+  store = await openTestStore(state, { segmentBytes: 4000 });
   for (let n = 1; n <= 60; n++) {
-    await store.transact((tx) => perform(tx, workload(n)));
+    await store.transact((tx) => addWrites(tx, workloadWrites(n)));
     await store.transact((tx) => tx.put("kept", `k${n}`, n));
   }
   await store.compact();
@@ -22,8 +22,8 @@ beforeEach(async () => {
 });
 
 const expectWorkingStore = async (): Promise<void> => {
-  await store.transact((tx) => perform(tx, workload(61)));
-  expect(await readContent(store, COLLECTIONS)).toEqual(live(history(61)[61]!));
+  await store.transact((tx) => addWrites(tx, workloadWrites(61)));
+  expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contentsOfWorkload(61)[61]!));
 };
 
 test("a removed sealed file is reported with the entries in it, which can still be read", async () => {

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AnyStore } from "../../contract/any_store.ts";
-import { readableLog, temporaryFolder } from "./opened.ts";
+import { readableLog, temporaryFolder } from "./open_test_store.ts";
 
 const { fdatasync } = fs;
 /** Runs when the store requests the sync of a file; the file is synced after the promise has resolved. */

@@ -5,9 +5,9 @@ import { crc32 } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import { RevisionConflict, type Store, StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { heldSyncs, withFaults, systemError } from "./faults.ts";
-import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
-import { opened, readableLog, temporaryFolder } from "./opened.ts";
+import { delayableSyncs, withFaults, systemError } from "./faulty_files.ts";
+import { COLLECTIONS, readContent, contentsOfWorkload, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { openTestStore, readableLog, temporaryFolder } from "./open_test_store.ts";
 
 let state: string;
 let journal: string;
@@ -23,7 +23,7 @@ const lines = async (): Promise<string[]> =>
 
 describe("a journal line", () => {
   test("is JSON: a number, the operations, and a checksum over everything before it", async () => {
-    const store = await opened(state);
+    const store = await openTestStore(state);
     await store.transact((tx) => {
       tx.put("things", 'a "quoted"\tid', { text: "tab\tand\nline é" });
       tx.put("things", "b", [1]);
@@ -52,7 +52,7 @@ describe("a journal line", () => {
   });
 
   test("has an operation between every two tabs, and no other tabs", async () => {
-    const store = await opened(state);
+    const store = await openTestStore(state);
     await store.transact((tx) => ["a", "b\t"].forEach((id) => tx.put("things", id, "\t")));
     const parts = (await lines())[1]!.split("\t");
     expect(parts[1]).toBe('["things","a",1,"\\t"]');
@@ -61,7 +61,7 @@ describe("a journal line", () => {
   });
 
   test("is not written for a transaction without writes", async () => {
-    const store = await opened(state);
+    const store = await openTestStore(state);
     await store.transact((tx) => tx.get("things", "a"));
     await store.transact((tx) => tx.delete("things", "absent"));
     await expect(store.transact((tx) => tx.put("things", "a", 1, 7))).rejects.toThrow(RevisionConflict);
@@ -72,24 +72,24 @@ describe("a journal line", () => {
 test("created folders survive a power cut, since their parent folders are synced", async () => {
   const synced: unknown[] = [];
   const files = withFaults(nodeFiles, (call, [path]) => (call === "syncFolder" && synced.push(path), undefined));
-  await opened(state, { files });
+  await openTestStore(state, { files });
   const folder = dirname(state);
   expect(synced).toEqual(expect.arrayContaining([folder, dirname(folder), dirname(dirname(folder))]));
 });
 
 test("a start syncs the folder of existing files, also if the snapshot cannot be written", async () => {
-  await opened(state).then((store) => store.close());
+  await openTestStore(state).then((store) => store.close());
   const synced: unknown[] = [];
   const files = withFaults(nodeFiles, (call, [path]) => {
     if (call === "syncFolder") synced.push(path);
     return call === "rename" ? systemError("EIO") : undefined;
   });
-  await opened(state, { files });
+  await openTestStore(state, { files });
   expect(synced).toContain(dirname(state));
 });
 
 test("an audit entry can only be appended, never changed or deleted", async () => {
-  const store = await opened(state);
+  const store = await openTestStore(state);
   await store.transact((tx) => {
     tx.put("audit", "0000000000000001", 1, 0);
     tx.put("audit", "0000000000000002", 2, 0);
@@ -105,8 +105,8 @@ test("an audit entry can only be appended, never changed or deleted", async () =
 });
 
 test("commits during a sync share the next write and sync", async () => {
-  const layer = heldSyncs(nodeFiles);
-  const store = await opened(state, { files: layer.files });
+  const layer = delayableSyncs(nodeFiles);
+  const store = await openTestStore(state, { files: layer.files });
   await store.transact((tx) => tx.put("things", "before", 0));
   layer.calls.length = 0;
   const release = layer.delay();
@@ -125,18 +125,18 @@ test.each([
   ["three bytes", "字"],
   ["four bytes", "😀"],
 ])("values of any size are stored completely, in characters of %s", async (_, character) => {
-  const store = await opened(state);
+  const store = await openTestStore(state);
   const lengths = [10_000, 21_000, 40_000, 80_000, 240_000];
   for (const length of lengths)
     await store.transact((tx) => tx.put("things", String(length), character.repeat(length)));
   await store.close();
-  const again = await opened(state);
+  const again = await openTestStore(state);
   for (const length of lengths)
     expect((await again.get("things", String(length)))?.value === character.repeat(length), `${length}`).toBe(true);
 });
 
 test("commits of consecutive event loop turns share a sync, up to a limit", async () => {
-  const store = await opened(state);
+  const store = await openTestStore(state);
   const puts = Array.from({ length: 96 }, (_, n) => store.transact((tx) => tx.put("things", `t${n}`, n)));
   await Promise.all(puts);
   const [, first] = await lines();
@@ -147,8 +147,8 @@ test("commits of consecutive event loop turns share a sync, up to a limit", asyn
 });
 
 test("commits that share a write are one line, with only the last version of each record", async () => {
-  const layer = heldSyncs(nodeFiles);
-  const store = await opened(state, { files: layer.files, memoryBytes: 64 * 1024 });
+  const layer = delayableSyncs(nodeFiles);
+  const store = await openTestStore(state, { files: layer.files, memoryBytes: 64 * 1024 });
   await store.transact((tx) => tx.put("things", "a", 0));
   const commits = [1, 2, 3].map((n) =>
     store.transact((tx) => {
@@ -183,7 +183,7 @@ test("the journal is extended with zeros before writes, and closing removes the 
       await nodeFiles.sync(fd);
     },
   };
-  const store = await opened(state, { files });
+  const store = await openTestStore(state, { files });
   await store.transact((tx) => tx.put("things", "a", 1));
   sizes.length = 0;
   for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", "a", "x".repeat(1000)));
@@ -197,20 +197,24 @@ test("a commit is stored also if the journal cannot be extended with zeros", asy
   const files = withFaults(nodeFiles, (call, [, bytes]) =>
     call === "writeNow" && (bytes as Buffer).every((byte) => byte === 0) ? systemError("ENOSPC") : undefined,
   );
-  const store = await opened(state, { files });
-  for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+  const store = await openTestStore(state, { files });
+  for (let n = 1; n <= 5; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
   await store.close();
-  expect(await readContent(await opened(state), COLLECTIONS)).toEqual(live(history(5)[5]!));
+  expect(await readContent(await openTestStore(state), COLLECTIONS)).toEqual(storedRecords(contentsOfWorkload(5)[5]!));
 });
 
 describe("when the disk fails", () => {
-  const contents = history(20);
+  const contents = contentsOfWorkload(20);
 
   /** Opens a store with five commits, whose file layer then fails all calls of one kind. */
   async function openFailing(
     failed: keyof Files,
     error: Error,
-  ): Promise<{ store: Awaited<ReturnType<typeof opened>>; tries(): number; log: ReturnType<typeof readableLog> }> {
+  ): Promise<{
+    store: Awaited<ReturnType<typeof openTestStore>>;
+    tries(): number;
+    log: ReturnType<typeof readableLog>;
+  }> {
     let broken = false;
     let tries = 0;
     const log = readableLog();
@@ -219,13 +223,13 @@ describe("when the disk fails", () => {
       tries++;
       return error;
     });
-    const store = await opened(state, { files, log });
-    for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+    const store = await openTestStore(state, { files, log });
+    for (let n = 1; n <= 5; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
     broken = true;
     return { store, tries: () => tries, log };
   }
 
-  const reopen = async (): Promise<Store> => opened(state);
+  const reopen = async (): Promise<Store> => openTestStore(state);
 
   test.each([
     ["writeNow", "ENOSPC"],
@@ -233,7 +237,7 @@ describe("when the disk fails", () => {
     ["sync", "EIO"],
   ] as const)("a failed %s (%s) fails all waiting writes, and stores none of them", async (call, code) => {
     const { store, tries, log } = await openFailing(call, systemError(code));
-    const waiting = [6, 7, 8].map((n) => store.transact((tx) => perform(tx, workload(n))));
+    const waiting = [6, 7, 8].map((n) => store.transact((tx) => addWrites(tx, workloadWrites(n))));
     const reading = store.transact((tx) => tx.get("meta", "chain"));
     const throwing = store.transact(async (tx) => {
       throw new Error(`read ${JSON.stringify(await tx.get("meta", "chain"))}`);
@@ -247,21 +251,21 @@ describe("when the disk fails", () => {
       expect(reason.cause).toMatchObject({ code });
     }
     expect(tries()).toBe(1);
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[5]!));
     expect(store.status()).toMatchObject({ sequence: 5, failure: expect.stringContaining(code) as string });
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     await store.close();
-    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(storedRecords(contents[5]!));
   });
 
   test("no write is made or retried, and reads go on", async () => {
     const { store, tries } = await openFailing("sync", systemError("EIO"));
-    await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(StoreUnavailable);
+    await expect(store.transact((tx) => addWrites(tx, workloadWrites(6)))).rejects.toThrow(StoreUnavailable);
     const before = await readFile(journal);
     let ran = false;
     await expect(store.transact(() => void (ran = true))).rejects.toThrow(StoreUnavailable);
     expect(ran).toBe(false);
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[5]!));
     await store.close();
     expect(tries()).toBe(1);
     expect(await readFile(journal)).toEqual(before);
@@ -269,7 +273,7 @@ describe("when the disk fails", () => {
 
   test("a transaction that runs during the failure is rejected, whatever it returns", async () => {
     const { store } = await openFailing("sync", systemError("EIO"));
-    const written = store.transact((tx) => perform(tx, workload(6)));
+    const written = store.transact((tx) => addWrites(tx, workloadWrites(6)));
     let goOn = (): void => undefined;
     const running = store.transact(async (tx) => {
       await new Promise<void>((resolve) => (goOn = resolve));
@@ -281,26 +285,26 @@ describe("when the disk fails", () => {
   });
 
   test("a commit that depends on a failed sync fails too", async () => {
-    const layer = heldSyncs(nodeFiles);
+    const layer = delayableSyncs(nodeFiles);
     let broken = false;
     const sync: Files["sync"] = async (fd) => {
       await layer.files.sync(fd);
       if (broken) throw systemError("EIO");
     };
-    const store = await opened(state, { files: { ...layer.files, sync } });
-    await store.transact((tx) => perform(tx, workload(1)));
+    const store = await openTestStore(state, { files: { ...layer.files, sync } });
+    await store.transact((tx) => addWrites(tx, workloadWrites(1)));
     broken = true;
     const release = layer.delay();
-    const first = store.transact((tx) => perform(tx, workload(2)));
+    const first = store.transact((tx) => addWrites(tx, workloadWrites(2)));
     await layer.whenDelayed();
-    const dependent = [3, 4].map((n) => store.transact((tx) => perform(tx, workload(n))));
+    const dependent = [3, 4].map((n) => store.transact((tx) => addWrites(tx, workloadWrites(n))));
     await new Promise<void>((decided) => void store.transact(() => decided()).catch(() => undefined));
     release();
     const outcomes = await Promise.allSettled([first, ...dependent]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[1]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[1]!));
     await store.close();
-    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(live(contents[1]!));
+    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(storedRecords(contents[1]!));
   });
 
   test("a partial write leaves no partial line", async () => {
@@ -314,13 +318,13 @@ describe("when the disk fails", () => {
         return nodeFiles.writeNow(fd, part, position);
       },
     };
-    const store = await opened(state, { files });
-    for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+    const store = await openTestStore(state, { files });
+    for (let n = 1; n <= 5; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
     bytesUntilFailure = 100;
-    await expect(store.transact((tx) => perform(tx, workload(6)))).rejects.toThrow(/ENOSPC/);
+    await expect(store.transact((tx) => addWrites(tx, workloadWrites(6)))).rejects.toThrow(/ENOSPC/);
     await store.close();
-    const again = await opened(state);
-    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[5]!));
+    const again = await openTestStore(state);
+    expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[5]!));
   });
 
   test("a write in many short parts is complete", async () => {
@@ -329,10 +333,10 @@ describe("when the disk fails", () => {
       write: (fd, bytes, position) => nodeFiles.write(fd, bytes.subarray(0, 7), position),
       writeNow: (fd, bytes, position) => nodeFiles.writeNow(fd, bytes.subarray(0, 7), position),
     };
-    const store = await opened(state, { files });
-    for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+    const store = await openTestStore(state, { files });
+    for (let n = 1; n <= 5; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
     await store.close();
-    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(live(contents[5]!));
+    expect(await readContent(await reopen(), COLLECTIONS)).toEqual(storedRecords(contents[5]!));
   });
 
   test.each(["rename", "syncFolder", "open"] as const)(
@@ -340,19 +344,19 @@ describe("when the disk fails", () => {
     async (failed) => {
       let broken = false;
       const files = withFaults(nodeFiles, (call) => (broken && call === failed ? systemError("EIO") : undefined));
-      const store = await opened(state, { files, segmentBytes: 2000 });
-      for (let n = 1; n <= 5; n++) await store.transact((tx) => perform(tx, workload(n)));
+      const store = await openTestStore(state, { files, segmentBytes: 2000 });
+      for (let n = 1; n <= 5; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
       broken = true;
       let acknowledged = 5;
       const more = async (): Promise<void> => {
-        for (let n = 6; n <= 20; n++, acknowledged++) await store.transact((tx) => perform(tx, workload(n)));
+        for (let n = 6; n <= 20; n++, acknowledged++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
       };
       await expect(more()).rejects.toThrow(StoreUnavailable);
-      expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
+      expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[acknowledged]!));
       await store.close();
-      const again = await opened(state);
+      const again = await openTestStore(state);
       expect(again.status().sequence).toBe(acknowledged);
-      expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[acknowledged]!));
+      expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[acknowledged]!));
     },
   );
 });

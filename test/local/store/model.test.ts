@@ -4,8 +4,16 @@ import { expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { rounds } from "../../support/run_length.ts";
-import { after, type Content, readContent, live, perform, seeded, type Write } from "./model.ts";
-import { opened, temporaryFolder } from "./opened.ts";
+import {
+  contentAfter,
+  type Content,
+  readContent,
+  storedRecords,
+  addWrites,
+  seededRandom,
+  type Write,
+} from "./model.ts";
+import { openTestStore, temporaryFolder } from "./open_test_store.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
 const COLLECTIONS = ["audit", "things", "meta", 'é \t"collection"'];
@@ -21,9 +29,9 @@ interface RandomRun {
 
 /** Takes random steps with a store and a model, and compares the two every 40 steps. */
 async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): Promise<void> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const randomBelow = (count: number): number => Math.floor(random() * count);
-  const open = () => opened(state, { files, segmentBytes: 3000 + randomBelow(5000) });
+  const open = () => openTestStore(state, { files, segmentBytes: 3000 + randomBelow(5000) });
   let store = await open();
   let content: Content = {};
   let entries = 0;
@@ -44,8 +52,8 @@ async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): 
     const action = random();
     if (action < 0.9) {
       const group = Array.from({ length: 1 + randomBelow(4) }, randomWrites);
-      await Promise.all(group.map((writes) => store.transact((tx) => perform(tx, writes))));
-      for (const writes of group) content = after(content, writes);
+      await Promise.all(group.map((writes) => store.transact((tx) => addWrites(tx, writes))));
+      for (const writes of group) content = contentAfter(content, writes);
     } else if (action < 0.93) {
       const conflicting = store.transact(
         (tx) => (tx.put("things", "never", 1), tx.delete("meta", "id-1"), tx.put("things", "x", 1, 99)),
@@ -58,7 +66,7 @@ async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): 
       if (random() < 0.3) await files.remove(state);
       store = await open();
     }
-    if (step % 40 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(live(content));
+    if (step % 40 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(content));
   }
   await store.close();
 }

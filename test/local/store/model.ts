@@ -16,7 +16,7 @@ export interface Write {
 export type Content = Record<string, [revision: number, value: string | undefined]>;
 
 /** Returns the content after the writes of one more transaction. */
-export function after(content: Content, writes: readonly Write[]): Content {
+export function contentAfter(content: Content, writes: readonly Write[]): Content {
   const next = { ...content };
   const deletedRevisions = new Map<string, number>();
   for (const { collection, id, ...rest } of writes) {
@@ -38,7 +38,7 @@ export function after(content: Content, writes: readonly Write[]): Content {
 }
 
 /** Adds writes to a transaction. */
-export function perform(tx: AnyTx, writes: readonly Write[]): void {
+export function addWrites(tx: AnyTx, writes: readonly Write[]): void {
   for (const { collection, id, ...rest } of writes)
     if ("value" in rest) tx.put(collection, id, rest.value);
     else tx.delete(collection, id);
@@ -65,14 +65,14 @@ export async function readContent(store: AnyStore, collections: readonly string[
 }
 
 /** Returns the records of a content, without the revisions of deleted records. */
-export const live = (content: Content): Content =>
+export const storedRecords = (content: Content): Content =>
   Object.fromEntries(Object.entries(content).filter(([, [, value]]) => value !== undefined));
 
 /** Collections that `workload` writes to. */
 export const COLLECTIONS = ["audit", "meta", "counts", "changes", "live"];
 
 /** Returns the writes of the n-th transaction (from 1) of a workload like the service's: an audit entry, the head, changes. */
-export function workload(n: number): Write[] {
+export function workloadWrites(n: number): Write[] {
   const change = `chg_${String(n % 9).padStart(3, "0")}`;
   const state = ["pending", "approved", "applied"];
   const writes: Write[] = [
@@ -88,14 +88,14 @@ export function workload(n: number): Write[] {
 }
 
 /** Returns the content after each of the first `count` transactions of the workload; index 0 is empty. */
-export function history(count: number): Content[] {
+export function contentsOfWorkload(count: number): Content[] {
   const contents: Content[] = [{}];
-  for (let n = 1; n <= count; n++) contents.push(after(contents[n - 1]!, workload(n)));
+  for (let n = 1; n <= count; n++) contents.push(contentAfter(contents[n - 1]!, workloadWrites(n)));
   return contents;
 }
 
 /** Returns a repeatable generator of numbers from 0 up to 1. */
-export function seeded(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

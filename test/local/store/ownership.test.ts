@@ -6,7 +6,7 @@ import { toAppError } from "../../../lib/http/error_response.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { OwnershipLost } from "../../../local/store/ownership.ts";
-import { type AnyFileStore, opened, temporaryFolder } from "./opened.ts";
+import { type AnyFileStore, openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 const newPaths = async (): Promise<{ path: string; journal: string }> => {
   const path = join(await temporaryFolder(), "state.json");
@@ -21,9 +21,9 @@ const expectUnavailable = (change: Promise<unknown>): Promise<unknown> =>
 
 test("a store that another process opened later rejects writes, with the reason", async () => {
   const { path } = await newPaths();
-  const first = await opened(path);
+  const first = await openTestStore(path);
   await put(first, "a");
-  const second = await opened(path);
+  const second = await openTestStore(path);
   const error: Error = await put(first, "b").then(
     () => expect.unreachable(),
     (caught: Error) => caught,
@@ -39,34 +39,34 @@ test("a store that another process opened later rejects writes, with the reason"
   await first.close();
   await put(second, "f");
   await second.close();
-  expect(await ids(await opened(path))).toEqual(["a", "c", "d", "f"]);
+  expect(await ids(await openTestStore(path))).toEqual(["a", "c", "d", "f"]);
 });
 
 test("a store that was opened earlier does not truncate the journal when it closes", async () => {
   const { path } = await newPaths();
-  const first = await opened(path);
+  const first = await openTestStore(path);
   await put(first, "a");
-  const second = await opened(path);
+  const second = await openTestStore(path);
   await put(second, "b");
   await first.close();
   await put(second, "c");
   await second.close();
-  expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
+  expect(await ids(await openTestStore(path))).toEqual(["a", "b", "c"]);
 });
 
 test("of three stores opened before any write only the last one can write", async () => {
   const { path } = await newPaths();
-  const stores = [await opened(path), await opened(path), await opened(path)];
+  const stores = [await openTestStore(path), await openTestStore(path), await openTestStore(path)];
   await put(stores[2]!, "a");
   await expectUnavailable(put(stores[0]!, "b"));
   await expectUnavailable(put(stores[1]!, "c"));
   await stores[2]!.close();
-  expect(await ids(await opened(path))).toEqual(["a"]);
+  expect(await ids(await openTestStore(path))).toEqual(["a"]);
 });
 
 test("a commit written while another process opens the store is read, and not truncated", async () => {
   const { path } = await newPaths();
-  const first = await opened(path);
+  const first = await openTestStore(path);
   await put(first, "a");
   let commit: Promise<unknown> | undefined;
   const files: Files = {
@@ -76,17 +76,17 @@ test("a commit written while another process opens the store is read, and not tr
       await nodeFiles.lengthen(name);
     },
   };
-  const second = await opened(path, { files });
+  const second = await openTestStore(path, { files });
   await expectUnavailable(put(first, "c"));
   await put(second, "d");
   await first.close();
   await second.close();
-  expect(await ids(await opened(path))).toEqual(["a", "b", "d"]);
+  expect(await ids(await openTestStore(path))).toEqual(["a", "b", "d"]);
 });
 
 test("a journal that another process keeps writing is not opened and not truncated", async () => {
   const { path, journal } = await newPaths();
-  const first = await opened(path);
+  const first = await openTestStore(path);
   await put(first, "a");
   const fd = await nodeFiles.open(journal, "write");
   let end = (await readFile(journal)).findLastIndex((byte) => byte !== 0) + 1;
@@ -97,7 +97,7 @@ test("a journal that another process keeps writing is not opened and not truncat
       await nodeFiles.lengthen(name);
     },
   };
-  await expect(opened(path, { files })).rejects.toThrow(OwnershipLost);
+  await expect(openTestStore(path, { files })).rejects.toThrow(OwnershipLost);
   await nodeFiles.close(fd);
   expect((await readFile(journal, "utf8")).replaceAll("\0", "").endsWith("{{{")).toBe(true);
 });
@@ -110,17 +110,17 @@ test("a batch during whose sync another process opened the store is not acknowle
     ...nodeFiles,
     async sync(fd) {
       await nodeFiles.sync(fd);
-      if (openDuringSync) second ??= await opened(path);
+      if (openDuringSync) second ??= await openTestStore(path);
     },
   };
-  const first = await opened(path, { files });
+  const first = await openTestStore(path, { files });
   await put(first, "a");
   openDuringSync = true;
   await expectUnavailable(put(first, "b"));
   await put(second!, "c");
   await first.close();
   await second!.close();
-  const stored = await ids(await opened(path));
+  const stored = await ids(await openTestStore(path));
   expect(stored.filter((id) => id !== "b")).toEqual(["a", "c"]);
 });
 
@@ -129,7 +129,7 @@ test.each([
   ["removed", async (journal: string) => rm(journal), "is gone"],
 ] as const)("a store whose journal was %s rejects writes", async (_, change, reason) => {
   const { path, journal } = await newPaths();
-  const store = await opened(path);
+  const store = await openTestStore(path);
   await put(store, "a");
   await copyFile(journal, `${journal}.copy`);
   await change(journal);
@@ -157,27 +157,27 @@ test("a late write of a former owner loses no acknowledged commit", async () => 
     },
     async sync(fd) {
       if (isWriteDelayed) {
-        second = await opened(path);
+        second = await openTestStore(path);
         for (const id of ["b", "c", "d"]) await put(second, id);
         writeLate();
       }
       await nodeFiles.sync(fd);
     },
   };
-  const first = await opened(path, { files });
+  const first = await openTestStore(path, { files });
   await put(first, "a");
   isWriteDelayed = true;
   await expectUnavailable(put(first, "late"));
   await put(second!, "e");
   await second!.close();
-  expect(await ids(await opened(path))).toEqual(["a", "b", "c", "d", "e"]);
+  expect(await ids(await openTestStore(path))).toEqual(["a", "b", "c", "d", "e"]);
 });
 
 test.runIf(process.platform === "linux")(
   "a removed journal can be restored by the command in the error message",
   async () => {
     const { path, journal } = await newPaths();
-    const store = await opened(path);
+    const store = await openTestStore(path);
     for (const id of ["a", "b", "c"]) await put(store, id);
     await rm(journal);
     const error: Error = await put(store, "d").then(
@@ -187,18 +187,18 @@ test.runIf(process.platform === "linux")(
     const [, from, to] = /copy it back: cp (\S+) '([^']+)'\. Then restart/.exec(error.message)!;
     await copyFile(from!, to!);
     await store.close();
-    expect(await ids(await opened(path))).toEqual(["a", "b", "c"]);
+    expect(await ids(await openTestStore(path))).toEqual(["a", "b", "c"]);
   },
 );
 
 test("ownership is checked on the journal file that follows a sealed one", async () => {
   const { path } = await newPaths();
-  const store = await opened(path, { segmentBytes: 2000 });
+  const store = await openTestStore(path, { segmentBytes: 2000 });
   for (let number = 0; number < 60; number++) await put(store, `n${String(number).padStart(2, "0")}`);
   expect(store.status().segments).toBeGreaterThan(1);
-  const second = await opened(path);
+  const second = await openTestStore(path);
   await expectUnavailable(put(store, "x"));
   await put(second, "y");
   await second.close();
-  expect(await ids(await opened(path))).toHaveLength(61);
+  expect(await ids(await openTestStore(path))).toHaveLength(61);
 });

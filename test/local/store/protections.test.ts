@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Files } from "../../../local/store/files.ts";
 import { rounds } from "../../support/run_length.ts";
-import { crash, runWithFaultAtEachCall, type Faults } from "./life.ts";
+import { crashLosing, runWithFaultAtEachCall, type Faults } from "./crash_scenario.ts";
 
 const failsOnce: Faults["fails"] = (call, faultAt) => call === faultAt;
 
@@ -19,9 +19,9 @@ const acknowledgeBeforeSync = (files: Files): Files => {
 };
 
 const REMOVED: [string, (files: Files) => Files, Omit<Faults, "wrapFiles">][] = [
-  ["no content is synced", (files) => ({ ...files, sync: async () => undefined }), crash("everything")],
-  ["no folder is synced", (files) => ({ ...files, syncFolder: async () => undefined }), crash("everything")],
-  ["commits are acknowledged before the sync", acknowledgeBeforeSync, crash("everything")],
+  ["no content is synced", (files) => ({ ...files, sync: async () => undefined }), crashLosing("everything")],
+  ["no folder is synced", (files) => ({ ...files, syncFolder: async () => undefined }), crashLosing("everything")],
+  ["commits are acknowledged before the sync", acknowledgeBeforeSync, crashLosing("everything")],
   [
     "a failed sync is tried again",
     (files) => ({ ...files, sync: (fd) => files.sync(fd).catch(() => files.sync(fd)) }),

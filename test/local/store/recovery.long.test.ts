@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { makeLine, StoreDamaged, makeTrailer } from "../../../local/store/journal_format.ts";
-import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
-import { opened, readableLog, temporaryFolder } from "./opened.ts";
+import { COLLECTIONS, readContent, contentsOfWorkload, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { openTestStore, readableLog, temporaryFolder } from "./open_test_store.ts";
 
 let folder: string;
 let state: string;
 let journal: string;
-const contents = history(60);
+const contents = contentsOfWorkload(60);
 
 beforeEach(async () => {
   folder = await temporaryFolder();
@@ -20,8 +20,8 @@ beforeEach(async () => {
 
 /** Creates the files of a closed store with a number of commits and an up-to-date catalog file. */
 async function createFiles(count: number, options = {}): Promise<void> {
-  const store = await opened(state, options);
-  for (let n = 1; n <= count; n++) await store.transact((tx) => perform(tx, workload(n)));
+  const store = await openTestStore(state, options);
+  for (let n = 1; n <= count; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
   await store.close();
 }
 
@@ -34,9 +34,9 @@ const catalogPath = (): string => `${state}.journal.catalog`;
 
 /** Expects that the store opens with the content of the first `count` commits. */
 async function expectContent(count: number, options = {}): Promise<void> {
-  const store = await opened(state, options);
+  const store = await openTestStore(state, options);
   expect(store.status().sequence).toBe(count);
-  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[count]!));
   await store.close();
 }
 
@@ -59,7 +59,7 @@ async function expectDamage(file: string, offset: number, message: RegExp): Prom
     },
     close: (fd) => (open.delete(fd), nodeFiles.close(fd)),
   };
-  const error = await opened(state, { files: countingFiles }).catch((caught: unknown) => caught);
+  const error = await openTestStore(state, { files: countingFiles }).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(StoreDamaged);
   expect(error).toMatchObject({ file, offset });
   expect((error as Error).message).toContain(`${file}, byte ${offset}: `);
@@ -85,14 +85,14 @@ describe("the end of the journal", () => {
     const tornLine = tear(all[6]!);
     await writeFile(journal, `${all.slice(0, 6).join("\n")}\n${tornLine}`);
     const log = readableLog();
-    const store = await opened(state, { log });
+    const store = await openTestStore(state, { log });
     expect(await readFile(`${state}.torn-1`, "utf8")).toBe(tornLine);
     expect(log.lines.map(({ level, fields }) => [level, fields])).toContainEqual([
       "warn",
       { file: journal, set_aside: `${state}.torn-1` },
     ]);
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[5]!));
-    await store.transact((tx) => perform(tx, workload(6)));
+    expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[5]!));
+    await store.transact((tx) => addWrites(tx, workloadWrites(6)));
     await store.close();
     await expectContent(6);
     expect(await lines()).toEqual(all);
@@ -224,7 +224,7 @@ describe("the state file", () => {
 
   test("of another store is rejected", async () => {
     const otherStore = join(folder, "theirs", "state.json");
-    await opened(otherStore, { newId: () => "another" }).then((store) => store.close());
+    await openTestStore(otherStore, { newId: () => "another" }).then((store) => store.close());
     await rename(otherStore, state);
     await rm(join(folder, "theirs"), { recursive: true });
     await expectDamage(state, 0, /belongs to another store/);
@@ -297,12 +297,12 @@ describe("sealed journal files", () => {
   });
 
   test("a catalog file from before a compaction or later commits is brought up to date", async () => {
-    const store = await opened(state, SMALL_SEGMENTS);
+    const store = await openTestStore(state, SMALL_SEGMENTS);
     const all = Array.from({ length: 60 }, (_, n) => `r${n}`);
     for (const id of all) await store.transact((tx) => tx.put("things", id, "x".repeat(100)));
     await store.close();
     const old = await readFile(catalogPath());
-    const again = await opened(state, SMALL_SEGMENTS);
+    const again = await openTestStore(state, SMALL_SEGMENTS);
     for (const id of all.filter((_, n) => n % 2)) await again.transact((tx) => tx.put("things", id, "new"));
     for (const id of all.filter((_, n) => n % 5 === 0)) await again.transact((tx) => tx.delete("things", id));
     await again.compact();
@@ -310,7 +310,7 @@ describe("sealed journal files", () => {
     await again.close();
     expect(await readFile(catalogPath())).not.toEqual(old);
     await writeFile(catalogPath(), old);
-    const third = await opened(state, SMALL_SEGMENTS);
+    const third = await openTestStore(state, SMALL_SEGMENTS);
     expect(await third.list("things", { limit: 100 })).toEqual(expected);
     await third.close();
   });
@@ -347,7 +347,7 @@ describe("sealed journal files", () => {
     await createFiles(30, SMALL_SEGMENTS);
     const otherStore = await readFile(segmentPath(2));
     await rm(folder, { recursive: true });
-    await opened(state, { newId: () => "another" }).then((store) => store.close());
+    await openTestStore(state, { newId: () => "another" }).then((store) => store.close());
     await rm(folder, { recursive: true });
     await createFiles(30, { ...SMALL_SEGMENTS, newId: () => "another" });
     await writeFile(segmentPath(2), otherStore);
@@ -379,7 +379,7 @@ test("a start without the newest journal file names the file, and reads the othe
   await createFiles(60, { segmentBytes: 4000 });
   await rm(journal);
   const before = await readFile(state);
-  const store = await opened(state);
+  const store = await openTestStore(state);
   const { reason, left: remaining } = store.faults!().lost!;
   expect(reason).toMatch(/^state\.json\.journal\.jsonl, .* after commit \d+, is missing$/);
   const audit = await store.list("audit", { limit: 99 });
@@ -388,6 +388,6 @@ test("a start without the newest journal file names the file, and reads the othe
   // A process that is killed before its first write leaves the old state file, and the loss is reported again.
   await store.close();
   await writeFile(state, before);
-  const again = await opened(state);
+  const again = await openTestStore(state);
   expect(again.faults!().lost).toEqual({ reason, left: remaining });
 });

@@ -10,12 +10,12 @@ import { writeCompacted } from "../../../local/store/compaction.ts";
 import { newSupersededRecords } from "../../../local/store/superseded_records.ts";
 import { openSegment, scanLines, type Segment } from "../../../local/store/segment.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
-import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
-import { withFaults, systemError } from "./faults.ts";
-import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
+import { COLLECTIONS, readContent, contentsOfWorkload, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { withFaults, systemError } from "./faulty_files.ts";
+import { type AnyFileStore, openTestStore, readableLog, temporaryFolder } from "./open_test_store.ts";
 
 const SMALL = { segmentBytes: 4000 };
-const contents = history(120);
+const contents = contentsOfWorkload(120);
 let folder: string;
 let state: string;
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
 const segmentPath = (number: number): string => `${state}.journal.${String(number).padStart(6, "0")}.jsonl`;
 
 async function commit(store: FileStore, first: number, last: number): Promise<void> {
-  for (let n = first; n <= last; n++) await store.transact((tx) => perform(tx, workload(n)));
+  for (let n = first; n <= last; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
 }
 
 const sealedBytes = async (): Promise<number[]> => {
@@ -51,29 +51,29 @@ async function readOperations(): Promise<[string, string, number, unknown?][]> {
 }
 
 test("a journal file that would grow too large is sealed, and all of them are read", async () => {
-  const store = await opened(state, SMALL);
+  const store = await openTestStore(state, SMALL);
   await commit(store, 1, 60);
   for (const bytes of await sealedBytes()) expect(bytes).toBeLessThanOrEqual(4000);
   expect(store.status().segments).toBe((await sealedBytes()).length + 1);
   expect(store.status().segments).toBeGreaterThan(4);
-  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[60]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[60]!));
   await store.close();
-  const again = await opened(state, SMALL);
-  expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[60]!));
+  const again = await openTestStore(state, SMALL);
+  expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[60]!));
 });
 
 test("a commit larger than the maximum of a journal file is stored in one file", async () => {
-  const store = await opened(state, SMALL);
+  const store = await openTestStore(state, SMALL);
   for (const n of [1, 2]) await store.transact((tx) => tx.put("things", `large${n}`, "x".repeat(10_000)));
   expect(store.status().segments).toBe(2);
   await store.close();
-  const again = await opened(state, SMALL);
+  const again = await openTestStore(state, SMALL);
   expect((await again.list("things", { limit: 9 })).map(({ value }) => value.length)).toEqual([10_000, 10_000]);
 });
 
 describe("the catalog file", () => {
   test("lets a start skip the reading of sealed files", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 60);
     await store.compact();
     await store.close();
@@ -95,17 +95,17 @@ describe("the catalog file", () => {
         return nodeFiles.readNow(fd, buffer, length, position);
       },
     };
-    const again = await opened(state, { ...SMALL, files });
+    const again = await openTestStore(state, { ...SMALL, files });
     expect(sealed.size).toBeGreaterThan(4);
     // Only headers and single records were read: a scan reads a megabyte at a time.
     expect(longestRead).toBeLessThan(20_000);
-    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[60]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[60]!));
   });
 
   test.each([true, false])(
     "is not needed for the revision after a concurrent delete and put; it exists: %s",
     async (hasCatalog) => {
-      const store = await opened(state);
+      const store = await openTestStore(state);
       for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("things", "again", n));
       await Promise.all([
         store.transact((tx) => tx.delete("things", "again")),
@@ -114,7 +114,7 @@ describe("the catalog file", () => {
       await store.expunge!();
       await store.close();
       if (!hasCatalog) await rm(`${state}.journal.catalog`);
-      const started = await opened(state);
+      const started = await openTestStore(state);
       await started.transact((tx) => tx.put("things", "new", 1));
       expect((await started.get("things", "new"))!.revision).toBe(6);
     },
@@ -124,7 +124,7 @@ describe("the catalog file", () => {
     const catalog = `${state}.journal.catalog`;
     const countLines = async (): Promise<number> =>
       (JSON.parse((await readFile(catalog, "utf8")).split("\n")[0]!) as { segments: unknown[] }).segments.length;
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 60);
     await store.compact();
     expect(store.status().segments - 1 - (await countLines())).toBeLessThan(4);
@@ -136,13 +136,13 @@ describe("the catalog file", () => {
 });
 
 test("a record that moved is reported with file and offset, not read as something else", async () => {
-  const store = await opened(state, SMALL);
+  const store = await openTestStore(state, SMALL);
   await store.transact((tx) => tx.put("live", "kept", true));
   await commit(store, 1, 60);
   await store.close();
   const text = await readFile(segmentPath(1), "latin1");
   await writeFile(segmentPath(1), text.replace('"live","kept"', '"live","gone"'), "latin1");
-  const again = await opened(state, SMALL);
+  const again = await openTestStore(state, SMALL);
   const offset = text.indexOf('["live","kept"');
   for (const read of [again.get("live", "kept"), again.list("live", { limit: 50 })]) {
     const error = await read.catch((caught: unknown) => caught);
@@ -153,7 +153,7 @@ test("a record that moved is reported with file and offset, not read as somethin
 });
 
 test("damage in a file that a start did not read is reported with the range of its entries", async () => {
-  const store = await opened(state, SMALL);
+  const store = await openTestStore(state, SMALL);
   await commit(store, 1, 60);
   await store.compact();
   await store.close();
@@ -163,7 +163,7 @@ test("damage in a file that a start did not read is reported with the range of i
   bytes[auditPosition + 30]! ^= 1;
   await writeFile(segmentPath(2), bytes);
   const log = readableLog();
-  const again = await opened(state, { ...SMALL, log });
+  const again = await openTestStore(state, { ...SMALL, log });
   await again.compact();
   const reported = log.lines.filter(({ level }) => level === "error");
   expect(reported).toHaveLength(1);
@@ -179,11 +179,11 @@ test("damage in a file that a start did not read is reported with the range of i
 
 describe("compaction", () => {
   test("removes superseded versions, keeps all audit entries, and changes no read", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 60);
     await store.compact();
     const before = await readContent(store, COLLECTIONS);
-    expect(before).toEqual(live(contents[60]!));
+    expect(before).toEqual(storedRecords(contents[60]!));
     const remaining = await readOperations();
     expect(remaining.filter(([collection]) => collection === "audit").map(([, id]) => Number(id))).toEqual(
       Array.from({ length: 60 }, (_, index) => index + 1),
@@ -193,14 +193,14 @@ describe("compaction", () => {
     await store.close();
     await rm(state);
     for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
-    const again = await opened(state, SMALL);
+    const again = await openTestStore(state, SMALL);
     expect(await readContent(again, COLLECTIONS)).toEqual(before);
     await commit(again, 61, 70);
-    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[70]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[70]!));
   });
 
   test("leaves only the highest revision of deleted records once no older file has them", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     for (let n = 1; n <= 40; n++) {
       await store.transact((tx) => tx.put("live", `row-${n}`, "x".repeat(100)));
       if (n > 5) await store.transact((tx) => tx.delete("live", `row-${n - 5}`));
@@ -214,14 +214,14 @@ describe("compaction", () => {
     await store.transact((tx) => tx.delete("live", "row-40"));
     await store.close();
     await rm(`${state}.journal.catalog`);
-    const again = await opened(state, SMALL);
+    const again = await openTestStore(state, SMALL);
     await again.transact((tx) => tx.put("live", "row-1", "back", 0));
     expect((await again.get("live", "row-1"))?.revision).toBe(revision + 1);
   });
 
   test("keeps a deletion while an older file that is not compacted has the deleted record", async () => {
     const log = readableLog();
-    const store = await opened(state, { ...SMALL, log });
+    const store = await openTestStore(state, { ...SMALL, log });
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     await store.transact((tx) => tx.delete("things", "kept-3"));
     for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
@@ -230,13 +230,13 @@ describe("compaction", () => {
     expect(compacted().map(({ fields }) => fields!["file"])).not.toContain(segmentPath(1));
     await store.close();
     await rm(`${state}.journal.catalog`);
-    const again = await opened(state, SMALL);
+    const again = await openTestStore(state, SMALL);
     expect(await again.get("things", "kept-3")).toBeUndefined();
     expect(await again.list("things", { limit: 50, keysOnly: true })).toHaveLength(20);
   });
 
   test("removes deletions of records that no older file has", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     await store.transact((tx) => tx.delete("things", "kept-3"));
     for (let n = 0; n < 200; n++)
@@ -253,7 +253,7 @@ describe("compaction", () => {
     expect(await deletions()).toContain('["things","kept-3",1]');
     await store.close();
     await rm(`${state}.journal.catalog`);
-    const again = await opened(state, SMALL);
+    const again = await openTestStore(state, SMALL);
     expect(await again.get("things", "kept-3")).toBeUndefined();
     expect(await again.list("ring", { limit: 50, keysOnly: true })).toHaveLength(5);
   });
@@ -282,7 +282,7 @@ describe("compaction", () => {
       },
     };
     const log = readableLog();
-    const store = await opened(state, { ...SMALL, files, log });
+    const store = await openTestStore(state, { ...SMALL, files, log });
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     const compacted = () => log.lines.filter(({ message }) => message === "journal segment compacted").length;
     let counter = 0;
@@ -303,7 +303,7 @@ describe("compaction", () => {
     await store.close();
     expect(read).toContain(segmentPath(2));
     expect(read).not.toContain(segmentPath(1));
-    const again = await opened(state, { ...SMALL, files, log });
+    const again = await openTestStore(state, { ...SMALL, files, log });
     await fillAndCompact(again);
     expect(read).toContain(segmentPath(1));
     read.clear();
@@ -311,11 +311,11 @@ describe("compaction", () => {
     expect(read).not.toContain(segmentPath(1));
     await again.close();
     await rm(`${state}.journal.catalog`);
-    expect(await (await opened(state, SMALL)).get("things", "kept-3")).toBeUndefined();
+    expect(await (await openTestStore(state, SMALL)).get("things", "kept-3")).toBeUndefined();
   });
 
   test("notices a record that is superseded while its file is read", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     await store.transact((tx) => tx.delete("things", "kept-1"));
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `more-${n}`, "x".repeat(150)));
@@ -351,7 +351,7 @@ describe("compaction", () => {
         return nodeFiles.open(path, mode);
       },
     };
-    const store = await opened(state, { ...SMALL, files, log });
+    const store = await openTestStore(state, { ...SMALL, files, log });
     for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "x".repeat(150)));
     for (let n = 0; n < 12; n++) await store.transact((tx) => tx.put("things", `kept-${n}`, "new"));
     for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", "again", "x".repeat(150)));
@@ -363,11 +363,11 @@ describe("compaction", () => {
     await store.close();
     expect(await readFile(segmentPath(1), "utf8")).toContain("kept-15");
     await rm(`${state}.journal.catalog`);
-    expect(await (await opened(state, SMALL)).get("things", "kept-15")).toBeUndefined();
+    expect(await (await openTestStore(state, SMALL)).get("things", "kept-15")).toBeUndefined();
   });
 
   test("keeps revisions of deleted records, and deletions of records in an older file", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     for (let count = 0; count < 3; count++) await store.transact((tx) => tx.put("things", "gone", count));
     await commit(store, 1, 20);
     await store.transact((tx) => tx.delete("things", "gone"));
@@ -375,7 +375,7 @@ describe("compaction", () => {
     await store.compact();
     await store.close();
     for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));
-    const again = await opened(state, SMALL);
+    const again = await openTestStore(state, SMALL);
     expect(await again.get("things", "gone")).toBeUndefined();
     await again.transact((tx) => tx.put("things", "gone", "back", 0));
     expect((await again.get("things", "gone"))?.revision).toBe(4);
@@ -383,35 +383,35 @@ describe("compaction", () => {
 
   test("starts by itself when half of a file is superseded", async () => {
     const log = readableLog();
-    const store = await opened(state, { ...SMALL, log });
+    const store = await openTestStore(state, { ...SMALL, log });
     await commit(store, 1, 100);
     await store.close();
     const compacted = log.lines.filter(({ message }) => message === "journal segment compacted");
     expect(compacted.length).toBeGreaterThan(0);
     expect(compacted[0]!.fields).toMatchObject({ file: segmentPath(1) });
-    const again = await opened(state, SMALL);
-    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[100]!));
+    const again = await openTestStore(state, SMALL);
+    expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[100]!));
   });
 
   test("goes on while commits are made and records are read", async () => {
-    const store = await opened(state, { segmentBytes: 200_000 });
+    const store = await openTestStore(state, { segmentBytes: 200_000 });
     const FIRST_COMMITS = 600;
-    const longContents = history(FIRST_COMMITS + 200);
+    const longContents = contentsOfWorkload(FIRST_COMMITS + 200);
     for (let n = 1; n <= FIRST_COMMITS; n += 50)
       await Promise.all(
-        Array.from({ length: 50 }, (_, index) => store.transact((tx) => perform(tx, workload(n + index)))),
+        Array.from({ length: 50 }, (_, index) => store.transact((tx) => addWrites(tx, workloadWrites(n + index)))),
       );
     const compacting = store.compact();
     for (let n = FIRST_COMMITS + 1; n <= FIRST_COMMITS + 200; n++) {
-      await store.transact((tx) => perform(tx, workload(n)));
-      if (n % 20 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(live(longContents[n]!));
+      await store.transact((tx) => addWrites(tx, workloadWrites(n)));
+      if (n % 20 === 0) expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(longContents[n]!));
     }
     await compacting;
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(longContents[FIRST_COMMITS + 200]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(longContents[FIRST_COMMITS + 200]!));
   });
 
   test("never removes an audit entry, whatever the catalog says", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
@@ -430,7 +430,7 @@ describe("compaction", () => {
     });
     const remaining = (await readFile(`${segmentPath(1)}.tmp`, "utf8")).trimEnd().split("\n").slice(1);
     const entries = remaining.map((line) => (JSON.parse(line) as { audit: unknown[] }).audit);
-    expect(entries).toEqual([[1, ...lines.map((_, index) => workload(index + 1)[0]!.value)]]);
+    expect(entries).toEqual([[1, ...lines.map((_, index) => workloadWrites(index + 1)[0]!.value)]]);
     await Promise.all([segment, compacted!.segment].map(({ fd }) => nodeFiles.close(fd)));
   });
 
@@ -438,7 +438,7 @@ describe("compaction", () => {
     ["does not begin there", ({ firstOffset: begins }: Segment) => begins + 10],
     ["would lie beyond its end", ({ bytes }: Segment) => bytes + 100],
   ])("is rejected where the catalog names a record that %s", async (_, offsetIn) => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
@@ -454,12 +454,12 @@ describe("compaction", () => {
   });
 
   test("on request removes the ids of deleted records everywhere, also from the catalog file", async () => {
-    const store = await opened(state, { segmentBytes: 100_000 });
+    const store = await openTestStore(state, { segmentBytes: 100_000 });
     await store.transact((tx) => tx.put("things", "id-of-somebody", "their value"));
     await store.compact();
     await store.expunge!();
     await store.close();
-    const again = await opened(state, { segmentBytes: 100_000 });
+    const again = await openTestStore(state, { segmentBytes: 100_000 });
     expect(await readFile(`${state}.journal.catalog`, "utf8")).toContain("id-of-somebody");
     await again.transact((tx) => tx.delete("things", "id-of-somebody"));
     await again.expunge!();
@@ -471,7 +471,7 @@ describe("compaction", () => {
   });
 
   test("a second time removes nothing more", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 60);
     await store.compact();
     const before = await sealedBytes();
@@ -480,7 +480,7 @@ describe("compaction", () => {
   });
 
   test("does not trust a catalog that lists fewer records than are current", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     await commit(store, 1, 20);
     await store.close();
     const segment = await openSegment(nodeFiles, segmentPath(1), 1, "read");
@@ -497,13 +497,13 @@ describe("compaction", () => {
   });
 
   test("never puts a new checksum on a damaged line", async () => {
-    const store = await opened(state, SMALL);
+    const store = await openTestStore(state, SMALL);
     for (let n = 0; n < 60; n++) await store.transact((tx) => tx.put("things", `r${n}`, { value: "v".repeat(100) }));
     await store.close();
     const text = (await readFile(segmentPath(1), "latin1")).replace("vvv", "vwv");
     await writeFile(segmentPath(1), text, "latin1");
     const log = readableLog();
-    const again = await opened(state, { ...SMALL, log });
+    const again = await openTestStore(state, { ...SMALL, log });
     await again.transact((tx) => tx.put("things", "r1", "superseded"));
     await again.compact();
     expect(again.faults!().damaged).toHaveLength(1);
@@ -519,10 +519,10 @@ describe("compaction", () => {
       broken && call === "rename" && /\d\.jsonl\.tmp$/.test(String(from)) ? (renames++, systemError("EIO")) : undefined,
     );
     const log = readableLog();
-    const store = await opened(state, { segmentBytes: 1_000_000, files, log });
+    const store = await openTestStore(state, { segmentBytes: 1_000_000, files, log });
     await commit(store, 1, 40);
     await store.close();
-    const again = await opened(state, { segmentBytes: 10, files, log });
+    const again = await openTestStore(state, { segmentBytes: 10, files, log });
     broken = true;
     await commit(again, 41, 60);
     await again.compact().catch(() => undefined);
@@ -534,16 +534,16 @@ describe("compaction", () => {
     expect(again.faults!().compaction).toContain("EIO");
     expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
     expect(again.status().failure).toBeUndefined();
-    expect(await readContent(again, COLLECTIONS)).toEqual(live(contents[70]!));
+    expect(await readContent(again, COLLECTIONS)).toEqual(storedRecords(contents[70]!));
     await again.close();
-    const third = await opened(state);
-    expect(await readContent(third, COLLECTIONS)).toEqual(live(contents[70]!));
+    const third = await openTestStore(state);
+    expect(await readContent(third, COLLECTIONS)).toEqual(storedRecords(contents[70]!));
   });
 });
 
 test("an uncached list shows edits of the files", async () => {
   const path = join(await temporaryFolder(), "state.json");
-  const store = await opened(path, { memoryBytes: 4096 });
+  const store = await openTestStore(path, { memoryBytes: 4096 });
   await store.transact((tx) => tx.put("audit", sequenceId(1), { id: "original" }));
   await store.transact((tx) => tx.put("things", "a", "original"));
   const journal = await readFile(`${path}.journal.jsonl`);

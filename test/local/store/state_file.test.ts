@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
 import type { Schedule } from "../../../local/store/state_file.ts";
-import { withFaults, systemError } from "./faults.ts";
-import { opened, readableLog, temporaryFolder } from "./opened.ts";
+import { withFaults, systemError } from "./faulty_files.ts";
+import { openTestStore, readableLog, temporaryFolder } from "./open_test_store.ts";
 
 let state: string;
 
@@ -40,7 +40,7 @@ const identity = {
 };
 
 test("state.json is written at the start, with empty collections", async () => {
-  await opened(state);
+  await openTestStore(state);
   expect(await readState()).toEqual({
     format: "countersign-state/1",
     store: "store-1",
@@ -53,7 +53,7 @@ test("state.json is written at the start, with empty collections", async () => {
 });
 
 test("the product runtime's block has the identity's fields and records in memory, no others", async () => {
-  const store = await opened(state);
+  const store = await openTestStore(state);
   await store.transact((tx) => {
     tx.put("meta", "identity", identity);
     tx.put("counts", "changes", { pending_consent: 2 });
@@ -76,7 +76,7 @@ test("the product runtime's block has the identity's fields and records in memor
 
 test("state.json is updated within a second of a change, once for many changes", async () => {
   const { schedule, delaysMs, run } = manualTimer();
-  const store = await opened(state, { schedule });
+  const store = await openTestStore(state, { schedule });
   expect(delaysMs).toEqual([]);
   for (let n = 0; n < 5; n++) await store.transact((tx) => tx.put("kpi", "latest", n));
   expect(delaysMs).toHaveLength(1);
@@ -90,7 +90,7 @@ test("state.json is updated within a second of a change, once for many changes",
 
 test("state.json is updated less often if it is large", async () => {
   const { schedule, delaysMs, run } = manualTimer();
-  const store = await opened(state, { schedule });
+  const store = await openTestStore(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "one", "x".repeat(990_000)));
   await store.transact((tx) => tx.put("kpi", "other", "x".repeat(990_000)));
   run();
@@ -102,7 +102,7 @@ test("state.json is updated less often if it is large", async () => {
 
 test("closing updates state.json and cancels the timer", async () => {
   const { schedule, waiting } = manualTimer();
-  const store = await opened(state, { schedule });
+  const store = await openTestStore(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
   expect(waiting()).toBe(1);
   await store.close();
@@ -121,7 +121,7 @@ test("a reader never sees a partial file, since a temporary file is written, syn
     return undefined;
   });
   const open = files.open;
-  const store = await opened(state, {
+  const store = await openTestStore(state, {
     files: {
       ...files,
       async open(path, mode) {
@@ -148,7 +148,7 @@ test("a state.json that cannot be written is reported, and commits go on", async
   );
   const { schedule, delaysMs, run } = manualTimer();
   const log = readableLog();
-  const store = await opened(state, { files, schedule, log });
+  const store = await openTestStore(state, { files, schedule, log });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
   broken = true;
   run();
@@ -162,7 +162,7 @@ test("a state.json that cannot be written is reported, and commits go on", async
 
 test("the next start adds the commits of the journal that state.json does not have", async () => {
   const { schedule, run } = manualTimer();
-  const store = await opened(state, { schedule });
+  const store = await openTestStore(state, { schedule });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
   run();
   await expect.poll(readState).toMatchObject({ sequence: 1 });
@@ -173,7 +173,7 @@ test("the next start adds the commits of the journal that state.json does not ha
   });
   await store.close();
   await writeFile(state, olderState);
-  const again = await opened(state);
+  const again = await openTestStore(state);
   expect((await again.get("kpi", "latest"))?.value).toBe(2);
   expect(await readState()).toMatchObject({
     sequence: 2,
@@ -182,7 +182,7 @@ test("the next start adds the commits of the journal that state.json does not ha
 });
 
 test("the block of tasks has the counts and the open tasks", async () => {
-  const store = await opened(state);
+  const store = await openTestStore(state);
   const counts = { statuses: { queued: 1 }, open: { tasks_normal: 1 }, rated: 0, ratings: 0, rating_sum: 0 };
   await store.transact((tx) => {
     tx.put("tally", "tasks", counts);
@@ -197,7 +197,7 @@ test("the block of tasks has the counts and the open tasks", async () => {
 
 test("the default timer keeps no process alive", async () => {
   const setTimeoutSpy = vi.spyOn(globalThis, "setTimeout");
-  const store = await opened(state, { schedule: undefined as never });
+  const store = await openTestStore(state, { schedule: undefined as never });
   await store.transact((tx) => tx.put("kpi", "latest", 1));
   const timerRefs = setTimeoutSpy.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
   setTimeoutSpy.mockRestore();
@@ -211,11 +211,11 @@ test("only the service's user can read files and folder, also a journal that was
     const paths = [folder, ...(await readdir(folder)).sort().map((name) => join(folder, name))];
     return Promise.all(paths.map(async (each) => ((await stat(each)).mode & 0o777).toString(8)));
   };
-  const first = await opened(path);
+  const first = await openTestStore(path);
   await first.transact((tx) => tx.put("things", "a", 1));
   expect(await modes()).toEqual(["700", "600", "600"]);
   await first.close();
   await chmod(`${path}.journal.jsonl`, 0o644);
-  await (await opened(path)).close();
+  await (await openTestStore(path)).close();
   expect(await modes()).toEqual(["700", "600", "600"]);
 });

@@ -7,8 +7,16 @@ import { rounds } from "../../support/run_length.ts";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 import type { Files } from "../../../local/store/files.ts";
 import { StoreDamaged } from "../../../local/store/journal_format.ts";
-import { COLLECTIONS, readContent, history, live, perform, seeded, workload } from "./model.ts";
-import { type AnyFileStore, opened } from "./opened.ts";
+import {
+  COLLECTIONS,
+  readContent,
+  contentsOfWorkload,
+  storedRecords,
+  addWrites,
+  seededRandom,
+  workloadWrites,
+} from "./model.ts";
+import { type AnyFileStore, openTestStore } from "./open_test_store.ts";
 import { type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
 const ATTEMPTS = rounds(20, 400, 2000);
@@ -17,11 +25,11 @@ const STATE = "/data/state.json";
 const JOURNAL = `${STATE}.journal.jsonl`;
 const ACKNOWLEDGED = 5;
 const BATCH_SIZE = 30;
-const contents = history(ACKNOWLEDGED + BATCH_SIZE + 5);
+const contents = contentsOfWorkload(ACKNOWLEDGED + BATCH_SIZE + 5);
 
 const commit = async (store: AnyFileStore, first: number, count: number): Promise<void> => {
   const numbers = Array.from({ length: count }, (_, index) => first + index);
-  await Promise.all(numbers.map((n) => store.transact((tx) => perform(tx, workload(n)))));
+  await Promise.all(numbers.map((n) => store.transact((tx) => addWrites(tx, workloadWrites(n)))));
 };
 
 /** Writes a journal, and returns it before and after its last batch: the commits that waited for the previous sync. */
@@ -34,7 +42,7 @@ async function writeJournals(): Promise<{ before: Buffer; after: Buffer; end: nu
     syncCount++;
     return syncAllowed.then(() => disk.files.sync(fd));
   };
-  const store = await opened(STATE, { files: { ...disk.files, sync } });
+  const store = await openTestStore(STATE, { files: { ...disk.files, sync } });
   for (let n = 1; n < ACKNOWLEDGED; n++) await commit(store, n, 1);
   syncAllowed = released;
   syncCount = 0;
@@ -44,7 +52,7 @@ async function writeJournals(): Promise<{ before: Buffer; after: Buffer; end: nu
   const batch = Promise.all(
     Array.from({ length: BATCH_SIZE }, (_, index) =>
       store.transact(async (tx) => {
-        await perform(tx, workload(ACKNOWLEDGED + 1 + index));
+        await addWrites(tx, workloadWrites(ACKNOWLEDGED + 1 + index));
         decidedCount++;
       }),
     ),
@@ -71,9 +79,9 @@ const makeDisk = (journal: Buffer, state: Buffer): SimulatedDisk => {
 };
 
 const openAndExpect = async (files: Files, count: number): Promise<AnyFileStore> => {
-  const store = await opened(STATE, { files });
+  const store = await openTestStore(STATE, { files });
   expect(store.status().sequence).toBe(count);
-  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[count]!));
   return store;
 };
 
@@ -101,7 +109,7 @@ test("a batch of several commits has many sectors, and begins within a sector", 
 });
 
 test("after the loss of any sectors of a batch, the store starts with all acknowledged data", async () => {
-  const random = seeded(512);
+  const random = seededRandom(512);
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const journal = Buffer.concat([before, Buffer.alloc(Math.max(0, after.length - before.length))]);
     // In turn: one sector is lost, only one sector is written, random sectors are lost.
@@ -127,13 +135,13 @@ test("after the loss of any sectors of a batch, the store starts with all acknow
 
 test("a lost sector of a batch that is not the last is reported as damage, with file and offset", async () => {
   const disk = makeDisk(after, state);
-  const store = await opened(STATE, { files: disk.files });
+  const store = await openTestStore(STATE, { files: disk.files });
   await commit(store, ACKNOWLEDGED + BATCH_SIZE + 1, 1);
   const journal = Buffer.from(disk.content(JOURNAL)!);
   for (let sector = 1; sector < sectors - 1; sector++) {
     const damaged = Buffer.from(journal);
     damaged.fill(0, (first + sector) * SECTOR, (first + sector + 1) * SECTOR);
-    const error: unknown = await opened(STATE, { files: makeDisk(damaged, state).files }).catch(
+    const error: unknown = await openTestStore(STATE, { files: makeDisk(damaged, state).files }).catch(
       (caught: unknown) => caught,
     );
     expect(error).toBeInstanceOf(StoreDamaged);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeFiles } from "../../../local/store/files.ts";
 import { newWrittenBytes, type WrittenBytes } from "../../../local/store/written_bytes.ts";
-import { opened, temporaryFolder } from "./opened.ts";
+import { openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 const MIB = 1024 * 1024;
 
@@ -62,7 +62,7 @@ test("a record just written is read from memory, a page from its files", async (
       return nodeFiles.read(...args);
     },
   };
-  const store = await opened(join(await temporaryFolder(), "state.json"), { files, memoryBytes: 64 * 1024 });
+  const store = await openTestStore(join(await temporaryFolder(), "state.json"), { files, memoryBytes: 64 * 1024 });
   for (let n = 0; n < 20; n++) await store.transact((tx) => tx.put("things", `t${n}`, `value ${n}`));
   fileReads = 0;
   expect((await store.get("things", "t3"))!.value).toBe("value 3");
@@ -72,7 +72,7 @@ test("a record just written is read from memory, a page from its files", async (
 });
 
 test("a record read from its file and then overwritten is read in its new version", async () => {
-  const store = await opened(join(await temporaryFolder(), "state.json"), { memoryBytes: 4096 });
+  const store = await openTestStore(join(await temporaryFolder(), "state.json"), { memoryBytes: 4096 });
   const put = (id: string, value: string) => store.transact((tx) => tx.put("things", id, value));
   const evict = async (): Promise<void> => {
     for (let n = 0; n < 20; n++) await put("other", "x".repeat(1000));

@@ -5,25 +5,25 @@ import { beforeEach, expect, test } from "vitest";
 import { StoreUnavailable } from "../../../lib/store/store.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { LONG } from "../../support/run_length.ts";
-import { withFaults, systemError } from "./faults.ts";
-import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
-import { type AnyFileStore, opened, readableLog, temporaryFolder } from "./opened.ts";
+import { withFaults, systemError } from "./faulty_files.ts";
+import { COLLECTIONS, readContent, contentsOfWorkload, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { type AnyFileStore, openTestStore, readableLog, temporaryFolder } from "./open_test_store.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
 let state: string;
-const contents = history(60);
+const contents = contentsOfWorkload(60);
 
 beforeEach(async () => {
   state = join(await temporaryFolder(), "state.json");
 });
 
 const commit = async (store: AnyFileStore, first: number, last: number): Promise<void> => {
-  for (let n = first; n <= last; n++) await store.transact((tx) => perform(tx, workload(n)));
+  for (let n = first; n <= last; n++) await store.transact((tx) => addWrites(tx, workloadWrites(n)));
 };
 const expectRejected = (store: AnyFileStore, n: number): Promise<unknown> =>
-  expect(store.transact((tx) => perform(tx, workload(n)))).rejects.toThrow(StoreUnavailable);
+  expect(store.transact((tx) => addWrites(tx, workloadWrites(n)))).rejects.toThrow(StoreUnavailable);
 const expectContent = async (store: AnyFileStore, count: number): Promise<void> =>
-  expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
+  expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[count]!));
 
 /** Returns a file layer whose calls of one kind fail while `broken` is true. */
 function makeBreakable(
@@ -46,7 +46,7 @@ test.each([
 ])("after %s the next cycle takes writes again, and the message names the remedy", async (code, remedy) => {
   const fault = makeBreakable("writeNow", code);
   const log = readableLog();
-  const store = await opened(state, { files: fault.files, log });
+  const store = await openTestStore(state, { files: fault.files, log });
   await commit(store, 1, 5);
   fault.broken = true;
   for (let attempt = 0; attempt < 100; attempt++) await expectRejected(store, 6);
@@ -62,13 +62,13 @@ test.each([
   expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   expect(log.lines.map(({ message }) => message)).toContain("the store takes writes again");
   await store.close();
-  await expectContent(await opened(state), 9);
+  await expectContent(await openTestStore(state), 9);
 });
 
 test("a second after a fault the next write is tried, also without a cycle", async () => {
   const fault = makeBreakable("writeNow", "ENOSPC");
   let now = 0;
-  const store = await opened(state, { files: fault.files, now: () => now });
+  const store = await openTestStore(state, { files: fault.files, now: () => now });
   await commit(store, 1, 5);
   fault.broken = true;
   await expectRejected(store, 6);
@@ -81,7 +81,7 @@ test("a second after a fault the next write is tried, also without a cycle", asy
 
 test("later transactions do not see commits that depend on a failed write", async () => {
   const fault = makeBreakable("writeNow", "ENOSPC");
-  const store = await opened(state, { files: fault.files });
+  const store = await openTestStore(state, { files: fault.files });
   await commit(store, 1, 5);
   fault.broken = true;
   await Promise.all([6, 7, 8].map((n) => expectRejected(store, n)));
@@ -94,7 +94,7 @@ test("later transactions do not see commits that depend on a failed write", asyn
 
 test("a transaction that began before the end of a fault is rejected", async () => {
   const fault = makeBreakable("writeNow", "ENOSPC");
-  const store = await opened(state, { files: fault.files });
+  const store = await openTestStore(state, { files: fault.files });
   await commit(store, 1, 5);
   fault.broken = true;
   const written = expectRejected(store, 6);
@@ -117,7 +117,7 @@ test("a transaction that began before the end of a fault is rejected", async () 
 test("a failed sync is not retried, and `onReadOnly` is called", async () => {
   const fault = makeBreakable("sync", "EIO");
   let endRequests = 0;
-  const store = await opened(state, { files: fault.files, onReadOnly: () => endRequests++ });
+  const store = await openTestStore(state, { files: fault.files, onReadOnly: () => endRequests++ });
   await commit(store, 1, 5);
   fault.broken = true;
   await expectRejected(store, 6);
@@ -131,7 +131,7 @@ test("a failed sync is not retried, and `onReadOnly` is called", async () => {
 test("a failed write or a missing file does not call `onReadOnly`", async () => {
   const fault = makeBreakable("writeNow", "ENOSPC");
   let endRequests = 0;
-  const store = await opened(state, { files: fault.files, onReadOnly: () => endRequests++ });
+  const store = await openTestStore(state, { files: fault.files, onReadOnly: () => endRequests++ });
   await commit(store, 1, 5);
   fault.broken = true;
   await expectRejected(store, 6);
@@ -143,17 +143,17 @@ test("a failed write or a missing file does not call `onReadOnly`", async () => 
 });
 
 test("a start with a full disk only reads, and takes ownership once there is space", async () => {
-  await commit(await opened(state), 1, 5);
+  await commit(await openTestStore(state), 1, 5);
   const fault = makeBreakable("write", "ENOSPC");
   fault.broken = true;
-  const store = await opened(state, { files: fault.files });
+  const store = await openTestStore(state, { files: fault.files });
   await expectContent(store, 5);
   await expectRejected(store, 6);
   fault.broken = false;
   await store.inspect!();
   await commit(store, 6, 8);
   await store.close();
-  await expectContent(await opened(state), 8);
+  await expectContent(await openTestStore(state), 8);
 });
 
 test("any single failed call, except a sync, is repaired by the next cycle", async () => {
@@ -166,12 +166,12 @@ test("any single failed call, except a sync, is repaired by the next cycle", asy
       if (!isCounting || call === "sync" || call === "syncFolder" || call.startsWith("read")) return undefined;
       return ++calls === failedCall ? systemError("ENOSPC") : undefined;
     });
-    const store = await opened(path, { files, segmentBytes: 2200 });
+    const store = await openTestStore(path, { files, segmentBytes: 2200 });
     isCounting = true;
     let next = 1;
     const step = async (): Promise<boolean> =>
       store
-        .transact((tx) => perform(tx, workload(next)))
+        .transact((tx) => addWrites(tx, workloadWrites(next)))
         .then(
           () => (next++, true),
           () => false,
@@ -187,7 +187,7 @@ test("any single failed call, except a sync, is repaired by the next cycle", asy
     await expectContent(store, 24);
     await store.close();
     disk.crash("everything");
-    await expectContent(await opened(path, { files: disk.files }), 24);
+    await expectContent(await openTestStore(path, { files: disk.files }), 24);
     if (calls < failedCall) break;
   }
 }, 120_000);
@@ -217,7 +217,7 @@ test("200 failed compactions leave no files open; with free space the content is
     },
   };
   const log = readableLog();
-  const store = await opened(state, { files, log });
+  const store = await openTestStore(state, { files, log });
   await store.transact((tx) => tx.put("things", "secret", "to be erased"));
   // Less than half of the file is superseded, so only `expunge` compacts it.
   for (let number = 0; number < 50; number++)

@@ -2,13 +2,13 @@
 import type { Files } from "../../../local/store/files.ts";
 
 /** Returns the error with which a call fails, or undefined if the call goes through. */
-export type Judge = (call: keyof Files, args: readonly unknown[]) => Error | undefined;
+export type FindFault = (call: keyof Files, args: readonly unknown[]) => Error | undefined;
 
 /** Returns an error with the code of a system error. */
 export const systemError = (code: string): Error => Object.assign(new Error(`${code}: simulated`), { code });
 
 /** Returns a file layer whose calls fail if `findError` returns an error. */
-export function withFaults(files: Files, findError: Judge): Files {
+export function withFaults(files: Files, findError: FindFault): Files {
   const wrap = (call: keyof Files): unknown => {
     const realCall = files[call] as (...args: unknown[]) => unknown;
     return (...args: unknown[]) => {
@@ -23,7 +23,7 @@ export function withFaults(files: Files, findError: Judge): Files {
 }
 
 /** Returns a file layer whose syncs can be delayed. */
-export function heldSyncs(files: Files): {
+export function delayableSyncs(files: Files): {
   files: Files;
   /** The writes and syncs so far, in order. */
   calls: ("write" | "sync")[];

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { helloFrame } from "../../../lib/link/handshake.ts";
 import { deriveSecretKey } from "../../../lib/link/keys.ts";
-import { linked, restartNode, SECRET, startNode, stopAll, stopNode } from "./node.ts";
-import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
+import { waitUntilLinked, restartNode, SECRET, startNode, stopAll, stopNode } from "./node.ts";
+import { waitForClose, makeRawInsight, connectRawPeer, openSilentSocket, RAW_PEER_IDENTITY } from "./raw_peer.ts";
 import { recordingProxy } from "./recording_proxy.ts";
 
 const at = (host: string) => ({ host, port: 0 });
@@ -14,27 +14,27 @@ describe("an attacker", () => {
   test("that connects a node to itself is rejected", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const restarted = await restartNode(node, { listenAt: at("127.0.0.2"), peers: [node.at] });
-    await restarted.log.logged("link cannot be made");
-    expect((await node.log.logged("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
+    await restarted.log.waitForLine("link cannot be made");
+    expect((await node.log.waitForLine("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
   });
 
   test("that replays recorded bytes gets no response", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const proxy = await recordingProxy(node.at);
     const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
-    await linked(node, peer);
-    await peer.outcome();
+    await waitUntilLinked(node, peer);
+    await peer.addOutcome();
     await peer.link.sync();
     expect(await node.insights()).toHaveLength(1);
     await stopNode(peer);
     await proxy.close();
-    await node.log.logged("link down");
+    await node.log.waitForLine("link down");
     const linesBefore = node.log.lines.length;
 
-    const socket = await silentSocket(node.at);
+    const socket = await openSilentSocket(node.at);
     socket.write(proxy.fromClient());
-    await closing(socket);
-    const reported = await node.log.logged("link connection refused", linesBefore);
+    await waitForClose(socket);
+    const reported = await node.log.waitForLine("link connection refused", linesBefore);
     expect(reported.fields["reason"]).toBe("the client does not hold the secret");
     expect(node.log.lines.slice(linesBefore).map(({ message }) => message)).not.toContain("link up");
   });
@@ -42,7 +42,7 @@ describe("an attacker", () => {
   test("with 500 idle sockets does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const sockets = await Promise.all(
-      Array.from({ length: 500 }, (_, i) => silentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
+      Array.from({ length: 500 }, (_, i) => openSilentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
     );
     let closedCount = 0;
     const enoughClosed = new Promise<void>((resolve) => {
@@ -54,7 +54,7 @@ describe("an attacker", () => {
     });
     const started = performance.now();
     const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, peer);
+    await waitUntilLinked(node, peer);
     const connected = performance.now();
     expect(await peer.link.query("/api/state")).toMatchObject([{ status: 200 }]);
     const formatMs = (from: number, to: number) => `${(to - from).toFixed(1)} ms`;
@@ -67,27 +67,27 @@ describe("an attacker", () => {
 
   test("that only repeats a recorded HELLO does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const hello = helloFrame(ANY_PEER, deriveSecretKey(SECRET).kid, new Uint8Array(32));
+    const hello = helloFrame(RAW_PEER_IDENTITY, deriveSecretKey(SECRET).kid, new Uint8Array(32));
     const sockets = await Promise.all(
       Array.from({ length: 64 }, async (_, i) => {
-        const socket = await silentSocket(node.at, `127.0.1.${1 + (i % 8)}`);
+        const socket = await openSilentSocket(node.at, `127.0.1.${1 + (i % 8)}`);
         socket.write(hello);
         await once(socket, "data");
         return socket;
       }),
     );
     const peer = await startNode({ name: "2", ...acme, peers: [node.at] });
-    await linked(node, peer);
+    await waitUntilLinked(node, peer);
     for (const socket of sockets) socket.destroy();
   });
 
   test("that claims to be another instance is rejected and counted", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
-    const peer = await rawPeer(node.at, { self: { ...ANY_PEER, ...acme } });
-    await peer.event("established");
+    const peer = await connectRawPeer(node.at, { self: { ...RAW_PEER_IDENTITY, ...acme } });
+    await peer.nextEvent("established");
     const insight = makeRawInsight("acme@9", "ins_x");
     peer.socket.write(peer.link.request(1, "share_evolution_insight", { insights: [insight] }));
-    expect(await peer.event("response")).toMatchObject({
+    expect(await peer.nextEvent("response")).toMatchObject({
       status: 200,
       body: { kept: 0, refused: [{ insight_id: "ins_x" }] },
     });

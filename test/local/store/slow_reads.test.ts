@@ -8,7 +8,7 @@ import type { Row, Version } from "../../../lib/store/engine/view.ts";
 import { json } from "../../../lib/store/json.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { service } from "../../support/service.ts";
-import { opened, temporaryFolder } from "./opened.ts";
+import { openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 let state: string;
 beforeEach(async () => {
@@ -62,7 +62,7 @@ function delayableReads() {
 
 test("livez and other reads are answered while a read of the disk hangs", async () => {
   const { files, delayNextRead } = delayableReads();
-  const store = (await opened(state, { files })) as unknown as Store;
+  const store = (await openTestStore(state, { files })) as unknown as Store;
   const api = await service({ store });
   await api.propose();
   const { reached, release } = delayNextRead();
@@ -81,7 +81,7 @@ async function waitManyTurns(): Promise<void> {
 
 /** Opens a store with several sealed files, none of whose records is in memory. */
 async function coldStore(files: Files) {
-  const store = await opened(state, { files, segmentBytes: 1000, memoryBytes: 4096 });
+  const store = await openTestStore(state, { files, segmentBytes: 1000, memoryBytes: 4096 });
   for (let n = 0; n < 40; n++) await store.transact((tx) => tx.put("things", `t${n}`, `${n}`.padEnd(100, "x")));
   for (let n = 1; n < 40; n += 2) await store.transact((tx) => tx.delete("things", `t${n}`));
   // After this, no background work reads files.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { linked, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
+import { waitUntilLinked, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
 
 const acme = { product_id: "acme", product_type: "crm" };
 afterEach(stopAll);
@@ -30,7 +30,7 @@ describe("GET /api/peers", () => {
   test("shows this node, a peer and their relation", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: { host: "127.0.0.1", port: 0 } });
     const second = await startNode({ name: "2", product_id: "globex", product_type: "crm", peers: [first.at] });
-    await linked(first, second);
+    await waitUntilLinked(first, second);
     await second.link.sync();
     const { status, body } = await second.get("/api/peers");
     expect(status).toBe(200);
@@ -64,8 +64,8 @@ describe("GET /api/peers", () => {
   test("shows nodes without a product too, which exchange no insights", async () => {
     const first = await startNode({ name: "1", ...acme, listenAt: { host: "127.0.0.1", port: 0 } });
     const withoutProduct = await startNode({ name: "bare", peers: [first.at] });
-    await linked(first, withoutProduct);
-    await first.outcome();
+    await waitUntilLinked(first, withoutProduct);
+    await first.addOutcome();
     await first.link.sync();
     expect(await withoutProduct.link.sync()).toMatchObject({ shared: 0, peers: [{ ok: true, kept: 0 }] });
     expect((await first.get("/api/peers")).body.peers).toMatchObject([
@@ -82,8 +82,8 @@ describe("POST /api/peer/query", () => {
     first = await startNode({ name: "1", ...acme, listenAt: { host: "127.0.0.1", port: 0 } });
     second = await startNode({ name: "2", ...acme, peers: [first.at] });
     third = await startNode({ name: "3", ...acme, peers: [first.at] });
-    await linked(first, second);
-    await linked(first, third);
+    await waitUntilLinked(first, second);
+    await waitUntilLinked(first, third);
   });
   const query = (queryString: string) => first.post(`/api/peer/query?${queryString}`);
   const findResult = (body: { results: { peer_id: string }[] }, node: TestNode) =>
@@ -106,7 +106,7 @@ describe("POST /api/peer/query", () => {
   });
 
   test("returns this node's own insights for share_evolution_insight", async () => {
-    await first.outcome();
+    await first.addOutcome();
     await first.link.sync();
     expect((await query("path=share_evolution_insight")).body.results).toMatchObject([
       { status: 200, body: { unchanged: 1 } },
@@ -123,7 +123,7 @@ describe("POST /api/peer/query", () => {
 
   test("reports that a peer has disconnected", async () => {
     await stopNode(second);
-    await first.log.logged("link down");
+    await first.log.waitForLine("link down");
     const { body } = await query("path=/api/state");
     expect(findResult(body, third)).toMatchObject({ status: 200 });
     expect(findResult(body, second)).toMatchObject({

@@ -2,18 +2,18 @@
 import { expect } from "vitest";
 import { type FileStore, openFileStore } from "../../../local/store/file_store.ts";
 import type { Files } from "../../../local/store/files.ts";
-import { withFaults, systemError } from "./faults.ts";
-import { COLLECTIONS, readContent, history, live, perform, workload } from "./model.ts";
-import { readableLog } from "./opened.ts";
+import { withFaults, systemError } from "./faulty_files.ts";
+import { COLLECTIONS, readContent, contentsOfWorkload, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { readableLog } from "./open_test_store.ts";
 import { type Loss, type SimulatedDisk, simulatedDisk } from "./simulated_disk.ts";
 
-export const PATH = "/data/state.json";
-export const TRANSACTIONS = 20;
-const contents = history(TRANSACTIONS + 20);
+export const STATE_PATH = "/data/state.json";
+export const TRANSACTION_COUNT = 20;
+const contents = contentsOfWorkload(TRANSACTION_COUNT + 20);
 
 const openStore = (files: Files): Promise<FileStore> =>
   openFileStore({
-    path: PATH,
+    path: STATE_PATH,
     files,
     log: readableLog(),
     segmentBytes: 2200,
@@ -30,7 +30,7 @@ async function runTransactions(store: FileStore, first: number, last: number): P
     await Promise.all(
       group.map((number) =>
         store
-          .transact((tx) => perform(tx, workload(number)))
+          .transact((tx) => addWrites(tx, workloadWrites(number)))
           .then(
             () => (acknowledged = Math.max(acknowledged, number)),
             () => undefined,
@@ -45,7 +45,7 @@ async function runTransactions(store: FileStore, first: number, last: number): P
 export async function runScenario(files: Files): Promise<number> {
   let acknowledged = 0;
   try {
-    for (const last of [12, TRANSACTIONS]) {
+    for (const last of [12, TRANSACTION_COUNT]) {
       const store = await openStore(files);
       acknowledged = Math.max(acknowledged, await runTransactions(store, store.status().sequence + 1, last));
       await store.compact().catch(() => undefined);
@@ -65,7 +65,7 @@ export async function expectRecovery(disk: SimulatedDisk, acknowledged: number):
   const expectContent = async (store: FileStore, count: number): Promise<void> => {
     expect(store.status().sequence).toBe(count);
     expect(store.faults!().lost).toBeNull();
-    expect(await readContent(store, COLLECTIONS)).toEqual(live(contents[count]!));
+    expect(await readContent(store, COLLECTIONS)).toEqual(storedRecords(contents[count]!));
   };
   let store = await openStore(disk.files);
   const { sequence } = store.status();
@@ -133,7 +133,7 @@ export async function runWithFaultAtEachCall(
 export const READ_ONLY_CALLS: readonly (keyof Files)[] = ["read", "size", "names", "close"];
 
 /** Makes a call and all later ones fail, as when the process was killed or the power went out. */
-export const crash = (loss: Loss): Faults => ({
+export const crashLosing = (loss: Loss): Faults => ({
   fails: (call, faultAt) => call >= faultAt,
   uncounted: READ_ONLY_CALLS,
   loss,

@@ -34,7 +34,7 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 /** Opens a store that caches nothing in memory; it is closed when the test ends. */
-export async function opened(path: string, options: Partial<FileStoreOptions> = {}): Promise<AnyFileStore> {
+export async function openTestStore(path: string, options: Partial<FileStoreOptions> = {}): Promise<AnyFileStore> {
   let ids = 0;
   const store = await openFileStore({
     path,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { locationFile, locationOffset, packLocation } from "../../../local/store/catalog.ts";
 import { listIds, type LocationMap, createSequenceMap, createLocationMap } from "../../../local/store/location_map.ts";
-import { seeded } from "./model.ts";
+import { seededRandom } from "./model.ts";
 
 describe("a location map of a sequence", () => {
   const fillMap = (count: number) => {
@@ -70,7 +70,7 @@ describe("a location map of a sequence", () => {
 
 describe("a location map by id", () => {
   test("equals a plain map after random insertions and deletions", () => {
-    const random = seeded(11);
+    const random = seededRandom(11);
     const randomBelow = (count: number): number => Math.floor(random() * count);
     const locations = createLocationMap();
     const expected = new Map<string, number>();
@@ -143,7 +143,7 @@ describe("visiting a location map", () => {
   });
 
   test("skips no location that remains, whatever is added or deleted between two visits", () => {
-    const random = seeded(5);
+    const random = seededRandom(5);
     const randomBelow = (count: number): number => Math.floor(random() * count);
     const locations = fillMap(60_000, 2);
     const remaining = new Set<number>();

@@ -18,7 +18,7 @@ const COLLECTIONS = [
 ];
 
 /** Copies a store's current content, like a backup. */
-export async function copied(store: AnyStore): Promise<AnyStore> {
+export async function copyStore(store: AnyStore): Promise<AnyStore> {
   const copy: AnyStore = memoryStore();
   for (const collection of COLLECTIONS)
     for (const { id, value } of await store.list(collection, { limit: 100_000 }))

@@ -16,7 +16,7 @@ import { deriveSecretKey } from "../../../lib/link/keys.ts";
 import { killAll, serve, type Server, temporaryFolder } from "../../e2e/server.ts";
 import { mutator, seededRandom } from "../../lib/link/mutations.ts";
 import { client } from "../../support/client.ts";
-import { closing, makeRawInsight, rawPeer, silentSocket, ANY_PEER } from "./raw_peer.ts";
+import { waitForClose, makeRawInsight, connectRawPeer, openSilentSocket, RAW_PEER_IDENTITY } from "./raw_peer.ts";
 
 const FRAMES = Number(process.env["LINK_FUZZ_FRAMES"] ?? 2_000);
 const SEED = Number(process.env["LINK_FUZZ_SEED"] ?? Date.now() % 1_000_000);
@@ -30,10 +30,10 @@ const random = seededRandom(SEED);
 const mutateFrames = mutator(random);
 const randomBytes = (length: number) => Uint8Array.from({ length }, () => random(256));
 const acme = { product_id: "acme", product_type: "crm" };
-const GOOD_PEER = { ...ANY_PEER, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
-const HOSTILE_PEER = { ...ANY_PEER, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
+const GOOD_PEER = { ...RAW_PEER_IDENTITY, ...acme, peer_id: "a".repeat(32), instance_id: "good" };
+const HOSTILE_PEER = { ...RAW_PEER_IDENTITY, ...acme, peer_id: "c".repeat(32), instance_id: "hostile" };
 /** The identity of an attacker without the secret, which must never be connected. */
-const PEER_WITHOUT_SECRET = { ...ANY_PEER, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
+const PEER_WITHOUT_SECRET = { ...RAW_PEER_IDENTITY, ...acme, peer_id: "d".repeat(32), instance_id: "outsider" };
 afterAll(killAll);
 
 async function startServer(): Promise<{ server: Server; at: { host: string; port: number } }> {
@@ -71,13 +71,13 @@ async function attackWithoutSecret(at: { host: string; port: number }): Promise<
   socket.resume();
   const frames = makeUnauthenticatedFrames();
   socket.end(random(8) === 0 ? Buffer.concat(frames) : mutateFrames(frames));
-  await closing(socket);
+  await waitForClose(socket);
 }
 
 /** Connects with the secret, and sends frames that are changed, repeated, omitted or truncated. */
 async function attackWithSecret(at: { host: string; port: number }): Promise<void> {
-  const peer = await rawPeer(at, { self: HOSTILE_PEER, secret: SECRET, localAddress: randomAddress() });
-  await Promise.race([peer.event("established"), peer.closed]);
+  const peer = await connectRawPeer(at, { self: HOSTILE_PEER, secret: SECRET, localAddress: randomAddress() });
+  await Promise.race([peer.nextEvent("established"), peer.closed]);
   if (!peer.link.established) return;
   const frames = Array.from({ length: FRAMES_PER_CONNECTION }, (_, id) =>
     peer.link.request(id, "share_evolution_insight", { insights: [FORGED_INSIGHT] }),
@@ -89,7 +89,7 @@ async function attackWithSecret(at: { host: string; port: number }): Promise<voi
 
 /** Opens sockets that occupy connections: silent ones, some in or after a HELLO, and some that send slowly. */
 async function occupyConnections(at: { host: string; port: number }): Promise<Socket[]> {
-  const sockets = await Promise.all(Array.from({ length: 500 }, () => silentSocket(at, randomAddress())));
+  const sockets = await Promise.all(Array.from({ length: 500 }, () => openSilentSocket(at, randomAddress())));
   const hello = helloFrame(PEER_WITHOUT_SECRET, kid, NONCE);
   for (const [index, socket] of sockets.entries()) {
     socket.resume();
@@ -144,8 +144,8 @@ test(
     await Promise.all(Array.from({ length: CONCURRENT_CONNECTIONS }, attacker));
     clearInterval(slowSender);
     const times = await good.times();
-    const newPeer = await rawPeer(at, { self: { ...GOOD_PEER, peer_id: "b".repeat(32) }, secret: SECRET });
-    await newPeer.event("established");
+    const newPeer = await connectRawPeer(at, { self: { ...GOOD_PEER, peer_id: "b".repeat(32) }, secret: SECRET });
+    await newPeer.nextEvent("established");
 
     const memoryAfter = await readMemoryMib(server);
     const sorted = times.toSorted((a, b) => a - b);
