@@ -25,7 +25,7 @@ async function readPages({ readAll }: CheckpointAnchor): Promise<(readonly strin
 const readCheckpoints = async (path: string) => (await readPages(await openAnchor(path, clock))).flat();
 
 test("a file anchor writes each checkpoint as a line, and reads all of them", async () => {
-  const path = join(folder, "kept.jsonl");
+  const path = join(folder, "anchor.jsonl");
   const anchor = await openAnchor(path, clock);
   expect(await readCheckpoints(path)).toEqual([]);
   for (const note of NOTES) await anchor.append(note, signal);
@@ -68,7 +68,7 @@ test("an append to a file that became shorter fails until the file is read again
 });
 
 test("a file that cannot be written stops the start with an error that names it", async () => {
-  const path = join(folder, "none", "kept.jsonl");
+  const path = join(folder, "none", "anchor.jsonl");
   await expect(openAnchor(path, clock)).rejects.toThrow(`--audit-anchor ${path} cannot be written: ENOENT`);
 });
 
@@ -97,7 +97,7 @@ test("a checkpoint is sent to a URL as text, and a URL is never read", async () 
 test.each([
   [500, {}, "the anchor answered 500"],
   [302, { location: "http://127.0.0.1:1/" }, "the anchor cannot be reached: unexpected redirect"],
-])("status %i is a failure, as any status other than 2xx", async (status, headers, message) => {
+])("status %i is a failure, like any status other than 2xx", async (status, headers, message) => {
   const { url } = await startWitness(status, headers);
   await expect((await openAnchor(url, clock)).append(NOTES[0]!, signal)).rejects.toThrow(message);
 });

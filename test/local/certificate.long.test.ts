@@ -32,7 +32,7 @@ const [LOG, WITNESS, OTHER] = [newKey(), newKey(), newKey()];
 
 const folder = mkdtempSync(join(tmpdir(), "certificate-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const file = (name: string, content: string | Buffer): string => {
+const writeTemporary = (name: string, content: string | Buffer): string => {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
 };
@@ -43,7 +43,7 @@ const computeKeyId = (name: string, { raw }: SigningKey, type: number): Buffer =
     .update(Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(type), raw]))
     .digest()
     .subarray(0, 4);
-const vkey = (name: string, key: SigningKey, type: number): string =>
+const formatVkey = (name: string, key: SigningKey, type: number): string =>
   `${name}+${computeKeyId(name, key, type).toString("hex")}+${Buffer.concat([Buffer.of(type), key.raw]).toString("base64")}`;
 
 /** Adds a witness's cosignature to each checkpoint of a certificate, after the text of the protocol. */
@@ -77,14 +77,14 @@ beforeAll(async () => {
   withoutWitness = await certificate(change_id);
   ({ origin } = (await api.audit())[0]);
   valid = addCosignature(withoutWitness, "w.example", WITNESS);
-  const log = `log ${vkey(origin, LOG, 1)}`;
-  const witness = `witness w1 ${vkey("w.example", WITNESS, 4)}\nwitness w2 ${vkey("o.example", OTHER, 4)}`;
-  policy = file("policy", `# ours\n${log}\n${witness}\ngroup some any w1 w2\nquorum some\n`);
-  file("both", `${log}\n${witness}\ngroup all all w1 w2\nquorum all\n`);
-  file("none", `${log}\nquorum none\n`);
-  file("other-log", `log ${vkey(origin, OTHER, 1)}\nquorum none\n`);
-  file("intent.json", JSON.stringify({ principals: PRINCIPALS }));
-  file("others.json", JSON.stringify({ principals: { ana: person(passkey()), bo: person(sshSigner()) } }));
+  const log = `log ${formatVkey(origin, LOG, 1)}`;
+  const witness = `witness w1 ${formatVkey("w.example", WITNESS, 4)}\nwitness w2 ${formatVkey("o.example", OTHER, 4)}`;
+  policy = writeTemporary("policy", `# ours\n${log}\n${witness}\ngroup some any w1 w2\nquorum some\n`);
+  writeTemporary("both", `${log}\n${witness}\ngroup all all w1 w2\nquorum all\n`);
+  writeTemporary("none", `${log}\nquorum none\n`);
+  writeTemporary("other-log", `log ${formatVkey(origin, OTHER, 1)}\nquorum none\n`);
+  writeTemporary("intent.json", JSON.stringify({ principals: PRINCIPALS }));
+  writeTemporary("others.json", JSON.stringify({ principals: { ana: person(passkey()), bo: person(sshSigner()) } }));
 });
 
 async function certificate(id: string): Promise<string> {
@@ -122,7 +122,7 @@ function verifyAll(
   return samples.map((sample, index) => {
     const report = reportOrError(() => verifyCertificate(Buffer.from(sample), trusted));
     if (index < maxForPython) {
-      const path = file(`${verifiedFiles.length}.certificate`, sample);
+      const path = writeTemporary(`${verifiedFiles.length}.certificate`, sample);
       verifiedFiles.push({ args: ["certificate", path, ...toArguments(trust), "--json"], report });
     }
     return report;
@@ -184,11 +184,11 @@ test("a certificate consists of short parts, each a valid file of its own", () =
 
 test("a certificate with any flipped bit is rejected, or has the same report", { timeout: 300_000 }, () => {
   const bytes = Buffer.from(valid);
-  const below = seededIntegers(7);
+  const randomBelow = numbers(7);
   const stride = rounds(0, 9, 1);
-  const tries = LONG ? Math.ceil(bytes.length / stride) : 200;
-  const bits = Array.from({ length: tries }, (_, index) =>
-    LONG ? index * stride * 8 + below(8) : below(bytes.length * 8),
+  const sampleSize = LONG ? Math.ceil(bytes.length / stride) : 200;
+  const bits = Array.from({ length: sampleSize }, (_, index) =>
+    LONG ? index * stride * 8 + randomBelow(8) : randomBelow(bytes.length * 8),
   );
   const [original] = verifyAll([valid]);
   const reports = verifyAll(
@@ -203,7 +203,7 @@ test("a certificate with any flipped bit is rejected, or has the same report", {
 });
 
 describe("a certificate of a change whose content was erased", () => {
-  let bare: string;
+  let erasedCertificate: string;
   let id: string;
   beforeAll(async () => {
     const other = await service({ intent: INTENT, checkpointSigner: makeSigner(LOG) });
@@ -213,12 +213,12 @@ describe("a certificate of a change whose content was erased", () => {
     const statement = await requestStatement(other, { decision: "erase", approver: "ana", ...fields });
     const reply = await other.post("erase", { actor: "ana", ...fields, ...proofFields(ANA, statement) });
     expect(reply.status, reply.text).toBe(200);
-    bare = (await other.get(`changes/${id}/certificate`)).text;
-    file("of-other", `log ${vkey((await other.audit())[0].origin, LOG, 1)}\nquorum none\n`);
+    erasedCertificate = (await other.get(`changes/${id}/certificate`)).text;
+    writeTemporary("of-other", `log ${formatVkey((await other.audit())[0].origin, LOG, 1)}\nquorum none\n`);
   });
 
   test("shows what was decided, who erased the content, and that it is erased", () => {
-    const report = verifyOne(bare, { policy: "of-other", keys: "intent.json" });
+    const report = verifyOne(erasedCertificate, { policy: "of-other", keys: "intent.json" });
     expect(report).toMatchObject({
       ...{ verdict: "valid", change_id: id, erased: true, findings: [] },
       content: expect.stringContaining('"summary":"erased","target":"ui.banner"'),
@@ -230,12 +230,12 @@ describe("a certificate of a change whose content was erased", () => {
       ["content_erased", "ana", true],
     ]);
     expect(certificateText("x", report)).toContain('content erased by "ana" (signed with SHA256:');
-    expect(new Map(listFiles(Buffer.from(bare))).has("erased.json")).toBe(true);
-    expect(Buffer.from(bare).toString()).not.toContain("Wombat");
+    expect(new Map(listFiles(Buffer.from(erasedCertificate))).has("erased.json")).toBe(true);
+    expect(Buffer.from(erasedCertificate).toString()).not.toContain("Wombat");
   });
 
   test("needs the remaining content of the erasure, and its entry", () => {
-    const edited = rebuildCertificate(bare, (part, name) =>
+    const edited = rebuildCertificate(erasedCertificate, (part, name) =>
       name === "erased" ? part.replace("ui.banner", "ui.other") : part,
     );
     expect(verifyOne(edited, { policy: "of-other" }).findings).toMatchObject([
@@ -246,9 +246,11 @@ describe("a certificate of a change whose content was erased", () => {
       },
       { entry: 2, rule: "content", message: "its target is not that of the content in this file" },
     ]);
-    let seen = 0;
-    const silent = rebuildCertificate(bare, (part, name) => (name === "proof" && ++seen === 3 ? null : part));
-    expect(verifyOne(silent, { policy: "of-other" }).findings).toMatchObject([
+    let count = 0;
+    const withoutErasure = rebuildCertificate(erasedCertificate, (part, name) =>
+      name === "proof" && ++count === 3 ? null : part,
+    );
+    expect(verifyOne(withoutErasure, { policy: "of-other" }).findings).toMatchObject([
       { entry: null, rule: "content", message: "the content is marked as erased, but no entry records an erasure" },
     ]);
   });
@@ -294,52 +296,52 @@ describe("a defect is reported:", () => {
   test("parts of another certificate, missing parts, edited parts", async () => {
     const { change_id: id } = await api.propose({ target: "ui.third" });
     const other = addCosignature(await certificate(id), "w.example", WITNESS);
-    const [content, intent] = [1, 2].map((place) => other.split(/\n(?=content|intent|proof)/)[place]!);
+    const [content, intent] = [1, 2].map((index) => other.split(/\n(?=content|intent|proof)/)[index]!);
     const proof = other.slice(other.indexOf("proof ")).replace(/^proof \d+\n/, "");
-    const swap = (wanted: string, text: string, at = 0) => {
-      let seen = 0;
-      return rebuildCertificate(valid, (part, name) => (name === wanted && seen++ === at ? text : part));
+    const replacePart = (partName: string, text: string, at = 0) => {
+      let count = 0;
+      return rebuildCertificate(valid, (part, name) => (name === partName && count++ === at ? text : part));
     };
-    expect(listRules(verifyOne(swap("content", `${content!.split("\n")[1]}\n`)))).toEqual(["content"]);
-    expect(listRules(verifyOne(swap("intent", `${intent!.split("\n")[1]!.replace("2026.11", "2026.12")}\n`)))).toEqual([
-      "intent",
-    ]);
-    expect(listRules(verifyOne(swap("intent", "[]\n")))).toEqual(["intent"]);
-    expect(listRules(verifyOne(swap("intent", "no json\n")))).toEqual(["intent"]);
-    expect(listRules(verifyOne(swap("proof", proof, 4)))).toEqual(["form", "content", "inclusion"]);
-    expect(listRules(verifyOne(swap("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
-    const without = (wanted: string, at: number) => {
-      let seen = 0;
-      return rebuildCertificate(valid, (part, name) => (name === wanted && seen++ === at ? null : part));
+    expect(listRules(verifyOne(replacePart("content", `${content!.split("\n")[1]}\n`)))).toEqual(["content"]);
+    expect(
+      listRules(verifyOne(replacePart("intent", `${intent!.split("\n")[1]!.replace("2026.11", "2026.12")}\n`))),
+    ).toEqual(["intent"]);
+    expect(listRules(verifyOne(replacePart("intent", "[]\n")))).toEqual(["intent"]);
+    expect(listRules(verifyOne(replacePart("intent", "no json\n")))).toEqual(["intent"]);
+    expect(listRules(verifyOne(replacePart("proof", proof, 4)))).toEqual(["form", "content", "inclusion"]);
+    expect(listRules(verifyOne(replacePart("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
+    const removePart = (partName: string, at: number) => {
+      let count = 0;
+      return rebuildCertificate(valid, (part, name) => (name === partName && count++ === at ? null : part));
     };
-    expect(listRules(verifyOne(without("proof", 0)))).toEqual(["form"]);
-    expect(listRules(verifyOne(without("proof", 1)))).toEqual(["quorum"]);
-    expect(verifyOne(without("intent", 0))).toMatchObject({
+    expect(listRules(verifyOne(removePart("proof", 0)))).toEqual(["form"]);
+    expect(listRules(verifyOne(removePart("proof", 1)))).toEqual(["quorum"]);
+    expect(verifyOne(removePart("intent", 0))).toMatchObject({
       verdict: "consistent",
       remarks: [expect.stringContaining("is not in this file: the consents that it requires were not checked")],
     });
-    expect(verifyAll([without("content", 0), "", valid.slice(0, -1), `${valid}\n`, valid.replace("v1", "v2")])).toEqual(
-      Array.from({ length: 5 }, () => "this is not a certificate in the exact form that the service writes"),
-    );
+    expect(
+      verifyAll([removePart("content", 0), "", valid.slice(0, -1), `${valid}\n`, valid.replace("v1", "v2")]),
+    ).toEqual(Array.from({ length: 5 }, () => "this is not a certificate in the exact form that the service writes"));
   });
 
   test("a step without the entries that allow it", async () => {
-    const only = (...places: number[]) => {
-      let seen = 0;
-      return rebuildCertificate(valid, (part, name) => (name !== "proof" || places.includes(seen++) ? part : null));
+    const keepProofs = (...positions: number[]) => {
+      let count = 0;
+      return rebuildCertificate(valid, (part, name) => (name !== "proof" || positions.includes(count++) ? part : null));
     };
-    const reported = (sample: string) =>
+    const listFindings = (sample: string) =>
       verifyOne(sample).findings.map(({ entry, rule, message }) => [entry, rule, message]);
-    expect(reported(only(0, 3))).toEqual([
+    expect(listFindings(keepProofs(0, 3))).toEqual([
       [6, "form", "the change must be approved before this entry, but the earlier entries make it pending_consent"],
       [6, "quorum", "it was applied with 0 of 2 consents"],
     ]);
-    expect(reported(only(0, 1, 2, 4))).toEqual([
+    expect(listFindings(keepProofs(0, 1, 2, 4))).toEqual([
       [7, "form", "the change must be applied before this entry, but the earlier entries make it approved"],
     ]);
-    const partial = verifyOne(only(0, 1));
-    expect(partial.verdict).toBe("valid");
-    expect(partial.steps.map(({ status }) => status)).toEqual(["pending_consent", "pending_consent"]);
+    const withOneConsent = verifyOne(keepProofs(0, 1));
+    expect(withOneConsent.verdict).toBe("valid");
+    expect(withOneConsent.steps.map(({ status }) => status)).toEqual(["pending_consent", "pending_consent"]);
     expect(verifyOne(valid).steps.map(({ status }) => status)).toEqual([
       "pending_consent",
       "pending_consent",
@@ -347,7 +349,7 @@ describe("a defect is reported:", () => {
       "applied",
       "rolled_back",
     ]);
-    expect(certificateText("x", partial)).toContain('approved by "ana", then pending_consent (');
+    expect(certificateText("x", withOneConsent)).toContain('approved by "ana", then pending_consent (');
   });
 
   test("unsigned consents where the intent requires signatures", async () => {
@@ -365,28 +367,35 @@ describe("a defect is reported:", () => {
       ["quorum", "it was approved with 0 of 2 consents"],
     ]);
     expect(certificateText("x", report)).not.toContain("authenticated by: signature");
-    const without = rebuildCertificate(forged, (part, name) => (name === "intent" ? null : part));
-    expect(verifyOne(without)).toMatchObject({
+    const withoutIntent = rebuildCertificate(forged, (part, name) => (name === "intent" ? null : part));
+    expect(verifyOne(withoutIntent)).toMatchObject({
       verdict: "consistent",
       remarks: [`the intent ${manifest_hash} is not in this file: the consents that it requires were not checked`],
     });
-    expect(listRules(verifyOne(without, { policy: "policy", keys: "intent.json" }))).toEqual(["proof", "quorum"]);
+    expect(listRules(verifyOne(withoutIntent, { policy: "policy", keys: "intent.json" }))).toEqual(["proof", "quorum"]);
   });
 
   test("a recorded key that did not sign, and user verification that no key proves", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.bent" });
     const { manifest_hash } = api.deps.product!;
     const statement = await requestStatement(api, { decision: "approve", change_id: id, approver: "ana" });
-    const signed = { decision: "approved", note: "", digest, manifest_hash, statement, proof: ANA.sign(statement) };
+    const signedConsent = {
+      decision: "approved",
+      note: "",
+      digest,
+      manifest_hash,
+      statement,
+      proof: ANA.sign(statement),
+    };
     const by = { status: "pending_consent", approver: "ana", authenticated: "signature" };
-    await appendConsent(api, id, { ...signed, ...by, key: "SHA256:another" });
+    await appendConsent(api, id, { ...signedConsent, ...by, key: "SHA256:another" });
     expect(verifyOne(addCosignature(await certificate(id), "w.example", WITNESS)).findings).toMatchObject([
       { rule: "proof", message: "its key is not the key that made its proof" },
     ]);
     const agent = sshSigner("ssh-ed25519");
-    const people = file("agent.json", JSON.stringify({ principals: { ana: person(agent) } }));
-    const bent = { ...signed, ...by, proof: agent.sign(statement) };
-    await appendConsent(api, id, { ...bent, key: `SHA256:${"A".repeat(43)}` });
+    const people = writeTemporary("agent.json", JSON.stringify({ principals: { ana: person(agent) } }));
+    const withAgentKey = { ...signedConsent, ...by, proof: agent.sign(statement) };
+    await appendConsent(api, id, { ...withAgentKey, key: `SHA256:${"A".repeat(43)}` });
     const { findings } = verifyCertificate(Buffer.from(await certificate(id)), {
       trustedKeys: readPolicy(people),
       acceptedManifests: [],
@@ -397,9 +406,9 @@ describe("a defect is reported:", () => {
   });
 
   test("without --keys or --manifest-hash a remark says where the approvers' keys come from", () => {
-    const named =
+    const keysFromLogRemark =
       "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash";
-    expect(verifyOne(valid).remarks).toEqual([named]);
+    expect(verifyOne(valid).remarks).toEqual([keysFromLogRemark]);
     expect(verifyOne(valid, { policy: "policy", keys: "intent.json" }).remarks).toEqual([]);
     const manifests = [api.deps.product!.manifest_hash];
     expect(verifyOne(valid, { policy: "policy", manifests }).remarks).toEqual([]);
@@ -453,10 +462,10 @@ test("the certificate of every history that the service allows is valid", async 
     },
     checkpointSigner: makeSigner(LOG),
   });
-  const signed = async (pen: Signer, fields: Fields, decision = "approve") => {
+  const postSigned = async (signer: Signer, fields: Fields, decision = "approve") => {
     const { emergency: isUrgent, ...stated } = fields;
     const statement = await requestStatement(other, { decision: isUrgent ? "approve_emergency" : decision, ...stated });
-    const reply = await other.post(decision, { ...fields, ...proofFields(pen, statement) });
+    const reply = await other.post(decision, { ...fields, ...proofFields(signer, statement) });
     expect(reply.status, reply.text).toBe(200);
   };
   const changeIds: string[] = [];
@@ -467,24 +476,24 @@ test("the certificate of every history that the service allows is valid", async 
   };
   const urgent = { emergency: "true", note: "shop is down" };
   const emergency = await propose();
-  await signed(CY, { change_id: emergency, approver: "cy", ...urgent });
-  await signed(DI, { change_id: emergency, approver: "di", ...urgent });
+  await postSigned(CY, { change_id: emergency, approver: "cy", ...urgent });
+  await postSigned(DI, { change_id: emergency, approver: "di", ...urgent });
   await other.must("apply", emergency);
-  await signed(ANA, { change_id: emergency, approver: "ana", verdict: "not_accepted" }, "review");
+  await postSigned(ANA, { change_id: emergency, approver: "ana", verdict: "not_accepted" }, "review");
   await other.must("rollback", emergency);
-  const both = await propose();
-  await signed(ANA, { change_id: both, approver: "ana" });
-  await signed(BO, { change_id: both, approver: "bo" });
-  await signed(CY, { change_id: both, approver: "cy", ...urgent });
-  await signed(DI, { change_id: both, approver: "di", ...urgent });
-  await other.must("apply", both);
+  const normalAndEmergency = await propose();
+  await postSigned(ANA, { change_id: normalAndEmergency, approver: "ana" });
+  await postSigned(BO, { change_id: normalAndEmergency, approver: "bo" });
+  await postSigned(CY, { change_id: normalAndEmergency, approver: "cy", ...urgent });
+  await postSigned(DI, { change_id: normalAndEmergency, approver: "di", ...urgent });
+  await other.must("apply", normalAndEmergency);
   const revoked = await propose();
-  await signed(ANA, { change_id: revoked, approver: "ana" });
-  await signed(BO, { change_id: revoked, approver: "bo" });
-  await signed(BO, { change_id: revoked, approver: "bo" }, "revoke");
+  await postSigned(ANA, { change_id: revoked, approver: "ana" });
+  await postSigned(BO, { change_id: revoked, approver: "bo" });
+  await postSigned(BO, { change_id: revoked, approver: "bo" }, "revoke");
   const denied = await propose();
-  await signed(ANA, { change_id: denied, approver: "ana" });
-  await signed(BO, { change_id: denied, approver: "bo" }, "deny");
+  await postSigned(ANA, { change_id: denied, approver: "ana" });
+  await postSigned(BO, { change_id: denied, approver: "bo" }, "deny");
   const small = { ...PROPOSAL, kind: "config", target: "ui.minor", tier: "minor", affected_users: "1", risk: "low" };
   const minor = await other.post("propose", { ...small, reversible: "true" }, { authorization: `Bearer ${secret}` });
   expect(minor.body.tier, minor.text).toBe("minor");
@@ -493,7 +502,7 @@ test("the certificate of every history that the service allows is valid", async 
   for (const id of changeIds) {
     const { text } = await other.get(`changes/${id}/certificate`);
     const { origin: own } = (await other.audit())[0];
-    const policy = readTlogPolicy(file("own", `log ${vkey(own, LOG, 1)}\nquorum none\n`));
+    const policy = readTlogPolicy(writeTemporary("own", `log ${formatVkey(own, LOG, 1)}\nquorum none\n`));
     const report = verifyCertificate(Buffer.from(text), { policy, trustedKeys: undefined, acceptedManifests: [] });
     const { status } = (await other.get(`changes/${id}`)).body;
     expect([report.verdict, report.findings, report.steps.at(-1)!.status]).toEqual(["valid", [], status]);
@@ -515,7 +524,7 @@ const appendConsent = ({ deps: { store, sha256 } }: TestService, change_id: stri
 
 test("verify_audit.py prints the same report, and has the documented exit codes", () => {
   if (pythonMissing !== null) return;
-  const path = file("good.certificate", valid);
+  const path = writeTemporary("good.certificate", valid);
   const { status, stdout } = runPython(["certificate", path, "--policy", policy]);
   expect(stdout).toBe(`${certificateText(path, verifyOne(valid))}\n`);
   expect(status).toBe(0);
@@ -523,7 +532,7 @@ test("verify_audit.py prints the same report, and has the documented exit codes"
   expect(runPythonOften(calls.map((args) => ["certificate", ...args])).map((ended) => ended.status)).toEqual([2, 1, 3]);
 });
 
-const BAD_POLICIES: [text: string, why: string][] = [
+const BAD_POLICIES: [text: string, reason: string][] = [
   ["", "exactly one quorum is needed; quorum none asks for no witness"],
   ["log x\nquorum none", "line 1: a verifier key is needed"],
   ["quorum none\nquorum none", "line 2: log, witness, group, or one quorum is needed"],
@@ -535,12 +544,12 @@ const BAD_POLICIES: [text: string, why: string][] = [
 ];
 
 test("an invalid policy is rejected, with the line", () => {
-  const paths = BAD_POLICIES.map(([text], index) => file(`bad-${index}`, text));
-  const messages = BAD_POLICIES.map(([, why], index) => `${paths[index]} is not a tlog-policy: ${why}`);
+  const paths = BAD_POLICIES.map(([text], index) => writeTemporary(`bad-${index}`, text));
+  const messages = BAD_POLICIES.map(([, reason], index) => `${paths[index]} is not a tlog-policy: ${reason}`);
   for (const [index, path] of paths.entries()) expect(() => readTlogPolicy(path)).toThrow(messages[index]);
   if (pythonMissing !== null) return;
-  const reported = runPythonOften(paths.map((path) => ["certificate", path, "--policy", path]));
-  expect(reported.map(({ stderr }) => stderr)).toEqual(messages.map((message) => `verify_audit.py: ${message}\n`));
+  const results = runPythonOften(paths.map((path) => ["certificate", path, "--policy", path]));
+  expect(results.map(({ stderr }) => stderr)).toEqual(messages.map((message) => `verify_audit.py: ${message}\n`));
 });
 
 describe("GET .../certificate", () => {
@@ -575,9 +584,9 @@ test.skipIf(pythonMissing !== null)(
   `verify_audit.py reports the same for all certificates (${pythonMissing ?? "python3 is here"})`,
   { timeout: 300_000 },
   () => {
-    const reported = runPythonOften(verifiedFiles.map(({ args }) => args));
-    expect(reported.length).toBeGreaterThan(50);
-    for (const [index, { status, stdout, stderr }] of reported.entries()) {
+    const results = runPythonOften(verifiedFiles.map(({ args }) => args));
+    expect(results.length).toBeGreaterThan(50);
+    for (const [index, { status, stdout, stderr }] of results.entries()) {
       const { args, report } = verifiedFiles[index]!;
       if (typeof report === "string") expect([status, stderr]).toEqual([3, `verify_audit.py: ${report}\n`]);
       else expect(JSON.parse(stdout), `${args.join(" ")}: ${stderr}`).toEqual(report);

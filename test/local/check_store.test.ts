@@ -1,4 +1,4 @@
-/** Tests `--check-intent` with a store: it lists changes that the service continues by itself and that would lack a consent. */
+/** Tests `--check-intent` with a store: it lists pending automatic changes that would lack a consent under the new intent. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,8 +18,8 @@ const ANA = passkey();
 const principals = { ana: person(ANA), bo: person(passkey()) };
 const apply_when = new Date(Date.parse(START) + HOUR).toISOString();
 
-/** Opens a store with a service, and a check of it that returns the lines that name a change. */
-async function openUsed() {
+/** Opens a store, and returns a function that checks an intent and returns the lines that name a change. */
+async function openStoreWithCheck() {
   const folder = await temporaryFolder();
   const state = join(folder, "state.json");
   const store = await openStore(state, silentLog);
@@ -34,8 +34,8 @@ async function openUsed() {
 }
 
 /** Adds a scheduled change that ana signed, and one that waits for consent. */
-async function used() {
-  const { folder, store, check } = await openUsed();
+async function openStoreWithChanges() {
+  const { folder, store, check } = await openStoreWithCheck();
   const api = await core({ store, intent: { policy: POLICY, principals } });
   const { change_id } = await api.propose({ value: "1", apply_when });
   await decide(api, ANA, "approve", { approver: "ana", change_id });
@@ -44,30 +44,30 @@ async function used() {
 }
 
 test("names a scheduled change whose consent would not count, while a service is running", async () => {
-  const { api, change_id, check } = await used();
+  const { api, change_id, check } = await openStoreWithChanges();
   expect(await check({ policy: POLICY })).toEqual([]);
   expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([
     expect.stringMatching(
       `^! ${change_id} lacks a consent under this intent: consents are missing under today's intent`,
     ),
   ]);
-  // It is signed by a key that the new intent no longer lists for the name.
+  // The consent is signed by a key that the new intent does not list for ana.
   expect(await check({ policy: POLICY, principals: { ana: person(passkey()) } })).toHaveLength(1);
   expect((await api.change(change_id)).status).toBe("approved");
   await api.deps.store.close();
 });
 
 test("names nothing after the change is revoked, or without a store", async () => {
-  const { api, change_id, check, folder } = await used();
+  const { api, change_id, check, folder } = await openStoreWithChanges();
   await decide(api, ANA, "revoke", { approver: "ana", change_id });
   expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([]);
-  const none = checkIntent(join(folder, "next.json"), { state: join(folder, "none.json") });
-  await expect(none).rejects.toThrow(/^--state: there is no store at .*none\.json/);
+  const checkWithoutStore = checkIntent(join(folder, "next.json"), { state: join(folder, "none.json") });
+  await expect(checkWithoutStore).rejects.toThrow(/^--state: there is no store at .*none\.json/);
   await api.deps.store.close();
 });
 
 test("names a running rollout too", async () => {
-  const { store, check } = await openUsed();
+  const { store, check } = await openStoreWithCheck();
   const { api, change_id } = await openRollout({ store });
   expect(await check({ principals: AGENTS })).toEqual([]);
   expect(await check({ principals: AGENTS, policy: { required_approvers: { standard: 2 } } })).toEqual([

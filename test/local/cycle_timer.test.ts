@@ -6,92 +6,92 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 /** Creates a timer of cycles, each of which runs until the test ends it. */
-function setUp(interval: number) {
+function startTimer(interval: number) {
   const errors: string[] = [];
   const log: Log = { info() {}, warn() {}, error: (message) => errors.push(message) };
-  const running: { finish: () => void; fail: (error: Error) => void }[] = [];
+  const cycles: { finish: () => void; fail: (error: Error) => void }[] = [];
   let started = 0;
-  const run = () =>
+  const runCycle = () =>
     new Promise<void>((resolve, reject) => {
       started++;
-      running.push({ finish: resolve, fail: reject });
+      cycles.push({ finish: resolve, fail: reject });
     });
-  const timer = cycleTimer(run, interval, log);
-  return { timer, errors, running, started: () => started };
+  const timer = cycleTimer(runCycle, interval, log);
+  return { timer, errors, cycles, started: () => started };
 }
-const settle = (milliseconds = 0) => vi.advanceTimersByTimeAsync(milliseconds);
+const advanceTime = (milliseconds = 0) => vi.advanceTimersByTimeAsync(milliseconds);
 
 test("a cycle runs every interval, and never two concurrently", async () => {
-  const { timer, running, started } = setUp(1000);
+  const { timer, cycles, started } = startTimer(1000);
   timer.start();
-  await settle(999);
+  await advanceTime(999);
   expect(started()).toBe(0);
-  await settle(1);
+  await advanceTime(1);
   expect(started()).toBe(1);
-  await settle(5000);
+  await advanceTime(5000);
   expect(started()).toBe(1);
-  running[0]!.finish();
-  await settle(1000);
+  cycles[0]!.finish();
+  await advanceTime(1000);
   expect(started()).toBe(2);
 });
 
-test("several wake-ups run one cycle soon", async () => {
-  const { timer, started } = setUp(0);
+test("several wake-ups run one cycle", async () => {
+  const { timer, started } = startTimer(0);
   timer.start();
   timer.wake();
   timer.wake();
   expect(started()).toBe(0);
-  await settle();
+  await advanceTime();
   expect(started()).toBe(1);
 });
 
 test("a wake-up during a cycle runs one more after it", async () => {
-  const { timer, running, started } = setUp(0);
+  const { timer, cycles, started } = startTimer(0);
   timer.start();
   timer.wake();
-  await settle();
+  await advanceTime();
   timer.wake();
   timer.wake();
-  await settle(1);
+  await advanceTime(1);
   expect(started()).toBe(1);
-  running[0]!.finish();
-  await settle(1);
+  cycles[0]!.finish();
+  await advanceTime(1);
   expect(started()).toBe(2);
-  running[1]!.finish();
-  await settle(1);
+  cycles[1]!.finish();
+  await advanceTime(1);
   expect(started()).toBe(2);
 });
 
 test("a wake-up before the start runs a cycle at the start", async () => {
-  const { timer, started } = setUp(0);
+  const { timer, started } = startTimer(0);
   timer.wake();
-  await settle(1);
+  await advanceTime(1);
   expect(started()).toBe(0);
   timer.start();
-  await settle(1);
+  await advanceTime(1);
   expect(started()).toBe(1);
 });
 
 test("a cycle that fails is logged, and the next one runs", async () => {
-  const { timer, running, started, errors } = setUp(1000);
+  const { timer, cycles, started, errors } = startTimer(1000);
   timer.start();
-  await settle(1000);
-  running[0]!.fail(new Error("no disk"));
-  await settle(1000);
+  await advanceTime(1000);
+  cycles[0]!.fail(new Error("no disk"));
+  await advanceTime(1000);
   expect([started(), errors]).toEqual([2, ["cycle failed"]]);
 });
 
 test("stopping waits for a running cycle, and no cycle follows", async () => {
-  const { timer, running, started } = setUp(1000);
+  const { timer, cycles, started } = startTimer(1000);
   timer.start();
-  await settle(1000);
+  await advanceTime(1000);
   timer.wake();
-  let stopped = false;
-  const stop = timer.stop().then(() => (stopped = true));
-  await settle(10);
-  expect(stopped).toBe(false);
-  running[0]!.finish();
+  let hasStopped = false;
+  const stop = timer.stop().then(() => (hasStopped = true));
+  await advanceTime(10);
+  expect(hasStopped).toBe(false);
+  cycles[0]!.finish();
   await stop;
-  await settle(5000);
+  await advanceTime(5000);
   expect(started()).toBe(1);
 });

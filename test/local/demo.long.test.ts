@@ -1,4 +1,4 @@
-/** Runs `npm run demo` on the built program: to its end with --once, and with the test in the part of the user. */
+/** Runs `npm run demo` on the built program: to its end with --once, and with the test as the user. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync } from "node:fs";
@@ -15,18 +15,18 @@ beforeAll(async () => {
   dist = dirname(dirname(await program()));
 }, 120_000);
 
-/** A running demo, with its output as one line and its folder for temporary files. */
+/** A running demo, with its output and its folder for temporary files. */
 interface Demo {
   child: ChildProcess;
   lines(): string[];
-  /** Resolves with the match as soon as the output matches; rejects if the demo ends before. */
-  says(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves with the match as soon as the output, joined to one line, matches; rejects if the demo ends first. */
+  waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   ended: Promise<[number | null, NodeJS.Signals | null]>;
-  complaints(): string;
+  errors(): string;
   temporary: string;
 }
 
-function demo(...options: string[]): Demo {
+function startDemo(...options: string[]): Demo {
   const temporary = mkdtempSync(join(tmpdir(), "demo-"));
   const child = spawn(process.execPath, ["local/demo/main.mjs", "--dist", dist, ...options], {
     cwd: ROOT,
@@ -34,32 +34,32 @@ function demo(...options: string[]): Demo {
     env: { PATH: process.env["PATH"], TMPDIR: temporary, SVC_PORT: "1", SVC_PROTECT_READS: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let [said, complained] = ["", ""];
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (complained += text));
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  let [printed, errorText] = ["", ""];
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errorText += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
   const ended = once(child, "close") as Demo["ended"];
   onTestFinished(async () => {
     if (child.exitCode === null && child.signalCode === null && child.kill("SIGKILL")) await ended;
   });
-  const says = (pattern: RegExp) =>
+  const waitFor = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
-        const match = pattern.exec(said.replaceAll(/\s+/g, " "));
+      const check = () => {
+        const match = pattern.exec(printed.replaceAll(/\s+/g, " "));
         if (match) resolve(match);
       };
-      child.stdout.on("data", look);
-      void ended.then(() => reject(new Error(`it ended without ${pattern}:\n${said}\n${complained}`)));
-      look();
+      child.stdout.on("data", check);
+      void ended.then(() => reject(new Error(`it ended without ${pattern}:\n${printed}\n${errorText}`)));
+      check();
     });
-  return { child, lines: () => said.trimEnd().split("\n"), says, ended, complaints: () => complained, temporary };
+  return { child, lines: () => printed.trimEnd().split("\n"), waitFor, ended, errors: () => errorText, temporary };
 }
 
 /** Returns the printed addresses and token, as soon as a change waits for the user's consent. */
-async function atItsReader({ says }: Demo) {
-  const [, shop, service] = await says(/shop (http:\S+) console (http:\S+)/);
-  const [, id] = await says(/waits for you: http:\S+\/#\/changes\/(chg_\S+)/);
-  const [, token] = await says(/which the agent does not have: (\w+)\./);
-  const ask = async (path: string, fields?: Record<string, string>, headers: Record<string, string> = {}) => {
+async function readPrintedAddresses({ waitFor }: Demo) {
+  const [, shop, service] = await waitFor(/shop (http:\S+) console (http:\S+)/);
+  const [, id] = await waitFor(/waits for you: http:\S+\/#\/changes\/(chg_\S+)/);
+  const [, token] = await waitFor(/which the agent does not have: (\w+)\./);
+  const request = async (path: string, fields?: Record<string, string>, headers: Record<string, string> = {}) => {
     const body = fields && { method: "POST", headers, body: new URLSearchParams(fields) };
     const response = await fetch(new URL(path, service), body);
     return { status: response.status, body: await response.json() };
@@ -68,15 +68,15 @@ async function atItsReader({ says }: Demo) {
     shop: shop!,
     service: service!,
     id: id!,
-    ask,
-    page: async () => (await fetch(shop!)).text(),
-    step: (name: string, fields: Record<string, string> = {}) =>
-      ask(`api/product/${name}`, { change_id: id!, ...fields }, { "x-svc-admin-token": token! }),
+    request,
+    readShopPage: async () => (await fetch(shop!)).text(),
+    act: (name: string, fields: Record<string, string> = {}) =>
+      request(`api/product/${name}`, { change_id: id!, ...fields }, { "x-svc-admin-token": token! }),
   };
 }
 
 /** Opens a connection; returns a promise that resolves when the other end has closed it. */
-async function connected(url: string): Promise<{ closed: Promise<unknown> }> {
+async function openConnection(url: string): Promise<{ closed: Promise<unknown> }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
@@ -93,53 +93,54 @@ async function connected(url: string): Promise<{ closed: Promise<unknown> }> {
 }
 
 test("the shop shows only approved and applied values; Ctrl-C leaves no process or file", async () => {
-  const running = demo();
-  const { shop, service, id, ask, page, step } = await atItsReader(running);
+  const running = startDemo();
+  const { shop, service, id, request, readShopPage, act } = await readPrintedAddresses(running);
 
   // Rolled back values are removed, other applied values are shown, and the last change waits.
-  for (const text of ["Free delivery from €45", "Pay as a guest", "We deliver"]) expect(await page()).toContain(text);
-  const { body: waiting } = await ask(`api/product/changes/${id}`);
-  expect(waiting).toMatchObject({ status: "pending_consent", proposer: "agent:shopkeeper", proposer_kind: "agent" });
-  expect(await step("apply")).toMatchObject({ status: 400, body: { code: "illegal_transition" } });
-  expect(await ask("api/product/approve", { change_id: id, approver: "bo" })).toMatchObject({ status: 401 });
-  expect(await page()).toContain("We deliver");
+  for (const text of ["Free delivery from €45", "Pay as a guest", "We deliver"])
+    expect(await readShopPage()).toContain(text);
+  const { body: pending } = await request(`api/product/changes/${id}`);
+  expect(pending).toMatchObject({ status: "pending_consent", proposer: "agent:shopkeeper", proposer_kind: "agent" });
+  expect(await act("apply")).toMatchObject({ status: 400, body: { code: "illegal_transition" } });
+  expect(await request("api/product/approve", { change_id: id, approver: "bo" })).toMatchObject({ status: 401 });
+  expect(await readShopPage()).toContain("We deliver");
 
-  expect((await step("approve", { approver: "bo" })).status).toBe(200);
-  await running.says(/bo consents\. Nothing has changed yet: the shop says "We deliver"/);
-  expect(await page()).toContain("We deliver");
-  expect((await step("apply")).status).toBe(200);
-  expect(await page()).toContain("Order today");
-  const [, entries] = await running.says(
+  expect((await act("approve", { approver: "bo" })).status).toBe(200);
+  await running.waitFor(/bo consents\. Nothing has changed yet: the shop says "We deliver"/);
+  expect(await readShopPage()).toContain("We deliver");
+  expect((await act("apply")).status).toBe(200);
+  expect(await readShopPage()).toContain("Order today");
+  const [, entries] = await running.waitFor(
     /It is applied, and the shop says "Order today[^"]*"\. The log has (\d+) entries/,
   );
 
-  const { body: log } = await ask("api/product/audit?limit=1000");
+  const { body: log } = await request("api/product/audit?limit=1000");
   expect(log.entries).toHaveLength(Number(entries));
-  const { body: verified } = await ask("api/product/audit/verify");
+  const { body: verified } = await request("api/product/audit/verify");
   expect(verified).toMatchObject({ valid: true, length: Number(entries) });
-  const { body: outcomes } = await ask("api/product/outcomes");
+  const { body: outcomes } = await request("api/product/outcomes");
   expect(outcomes.outcomes).toMatchObject([
     { change_id: id, verdict: "too_early" },
     { kpi: "checkout_rate", verdict: "regressed", ended_by: "guardrail" },
     { kpi: "basket_value", verdict: "met", state: "final" },
   ]);
 
-  expect((await step("rollback")).status).toBe(200);
-  await running.says(/It is taken back, and the shop says "We deliver" again/);
-  expect(await page()).toContain("We deliver");
+  expect((await act("rollback")).status).toBe(200);
+  await running.waitFor(/It is taken back, and the shop says "We deliver" again/);
+  expect(await readShopPage()).toContain("We deliver");
 
-  const open = await Promise.all([shop, service].map(connected));
+  const connections = await Promise.all([shop, service].map(openConnection));
   running.child.kill("SIGINT");
   expect(await running.ended).toEqual([0, null]);
-  await Promise.all(open.map(({ closed }) => closed));
+  await Promise.all(connections.map(({ closed }) => closed));
   expect(readdirSync(running.temporary)).toEqual([]);
-  expect(running.complaints()).toBe("");
+  expect(running.errors()).toBe("");
 });
 
 test("with --once the demo prints all its steps in the width of a terminal, and ends", async () => {
-  const running = demo("--once");
+  const running = startDemo("--once");
   expect(await running.ended).toEqual([0, null]);
-  expect(running.complaints()).toBe("");
+  expect(running.errors()).toBe("");
   const lines = running.lines();
   expect(lines.filter((line) => line.length > 100 && !line.includes("http://"))).toEqual([]);
   expect(lines.length).toBeLessThan(36);
@@ -160,16 +161,16 @@ test("with --once the demo prints all its steps in the width of a terminal, and 
 });
 
 test("a killed demo leaves no process running", async () => {
-  const running = demo();
-  const { shop, service } = await atItsReader(running);
-  const open = await Promise.all([shop, service].map(connected));
+  const running = startDemo();
+  const { shop, service } = await readPrintedAddresses(running);
+  const connections = await Promise.all([shop, service].map(openConnection));
   running.child.kill("SIGKILL");
-  await Promise.all([running.ended, ...open.map(({ closed }) => closed)]);
+  await Promise.all([running.ended, ...connections.map(({ closed }) => closed)]);
 });
 
 test("without a built program it says what is missing", async () => {
-  const running = demo("--dist", "nowhere");
+  const running = startDemo("--dist", "nowhere");
   expect(await running.ended).toEqual([1, null]);
-  expect(running.complaints()).toMatch(/^The demo failed: there is no built program in \S+nowhere/);
+  expect(running.errors()).toMatch(/^The demo failed: there is no built program in \S+nowhere/);
   expect(readdirSync(running.temporary)).toEqual([]);
 });

@@ -52,91 +52,101 @@ async function start(): Promise<void> {
 }
 
 /** Returns the files below the folder that have one of the words. */
-const filesWith = (words: readonly string[] = WORDS): string[] =>
+const findFilesWith = (words: readonly string[] = WORDS): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => words.some((word) => readFileSync(file).includes(word)));
 
-async function ok(reply: Promise<Reply>): Promise<Reply["body"]> {
+async function expectSuccess(reply: Promise<Reply>): Promise<Reply["body"]> {
   const { status, text, body } = await reply;
   expect(status, text).toBeLessThan(300);
   return body;
 }
 
-const erase = (change_id: string) => ok(api.post("erase", { change_id, actor: "dpo", note: "asked for" }));
+const erase = (change_id: string) => expectSuccess(api.post("erase", { change_id, actor: "dpo", note: "asked for" }));
 
 /** Creates copies of a change wherever the service stores any. */
-async function leaveCopies(change_id: string): Promise<void> {
-  await ok(api.post("apply", { change_id, dry_run: "true" }, { "idempotency-key": "rehearsed" }));
-  await ok(
+async function createCopies(change_id: string): Promise<void> {
+  await expectSuccess(api.post("apply", { change_id, dry_run: "true" }, { "idempotency-key": "rehearsed" }));
+  await expectSuccess(
     api.send(new Request(`${api.origin}/api/chat`, { method: "POST", body: `message=what+about+${change_id}` })),
   );
   const task = new URLSearchParams({ title: "report", required_dimension: "M" });
-  await ok(api.send(new Request(`${api.origin}/api/tasks`, { method: "POST", body: task })));
+  await expectSuccess(api.send(new Request(`${api.origin}/api/tasks`, { method: "POST", body: task })));
 }
 
-test("of a change that is denied", async () => {
-  const { change_id } = await ok(
+test("no file has erased content of a denied change", async () => {
+  const { change_id } = await expectSuccess(
     api.post(
       "propose",
       { tenant_id: "t1", kind: "config", target: "ui.banner", ...SECRET },
       { "idempotency-key": "proposed" },
     ),
   );
-  await leaveCopies(change_id);
-  await ok(api.post("deny", { change_id, approver: "bo", note: "no" }, { "idempotency-key": "denied" }));
+  await createCopies(change_id);
+  await expectSuccess(api.post("deny", { change_id, approver: "bo", note: "no" }, { "idempotency-key": "denied" }));
   for (let round = 0; round < 3; round++) await running.cycle();
-  await ok(api.send(new Request(`${api.origin}/api/action/run-now`, { method: "POST", body: "action=write_report" })));
+  await expectSuccess(
+    api.send(new Request(`${api.origin}/api/action/run-now`, { method: "POST", body: "action=write_report" })),
+  );
   expect(readFileSync(join(folder, "evolved/report-2026-W01.md"), "utf8")).toContain(SUMMARY);
   expect(existsSync(join(folder, `evolved/retrospective-${change_id}.md`))).toBe(true);
   expect(
-    filesWith()
+    findFilesWith()
       .map((file) => file.slice(folder.length + 1).split("/")[0])
       .sort(),
   ).toEqual(["data", "evolved", "evolved"]);
 
-  const said = await erase(change_id);
-  expect(said.change).toMatchObject({ summary: "erased", rationale: "erased", affected_users: null, status: "denied" });
+  const erased = await erase(change_id);
+  expect(erased.change).toMatchObject({
+    summary: "erased",
+    rationale: "erased",
+    affected_users: null,
+    status: "denied",
+  });
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true });
   await running.cycle();
-  expect(filesWith()).toEqual([]);
+  expect(findFilesWith()).toEqual([]);
 
   expect(readFileSync(join(folder, `evolved/retrospective-${change_id}.md`), "utf8")).toContain("summary: “erased”");
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
-  const again = await api.post(
+  const repeated = await api.post(
     "propose",
     { tenant_id: "t1", kind: "config", target: "ui.banner", ...SECRET },
     { "idempotency-key": "proposed" },
   );
-  expect(again).toMatchObject({ status: 201, body: { change_id, summary: "erased" } });
-  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(repeated).toMatchObject({ status: 201, body: { change_id, summary: "erased" } });
+  expect(repeated.headers.get("idempotency-replayed")).toBe("true");
   await running.close();
-  expect(filesWith()).toEqual([]);
+  expect(findFilesWith()).toEqual([]);
   await start();
-  expect((await api.get(`changes/${change_id}`)).body).toMatchObject({ summary: "erased", digest: said.change.digest });
+  expect((await api.get(`changes/${change_id}`)).body).toMatchObject({
+    summary: "erased",
+    digest: erased.change.digest,
+  });
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("of a change that is rolled back, also from what the one applied over it found", async () => {
+test("no file has erased content of a rolled back change, or of the next change's previous value", async () => {
   const first = await api.bring("applied", SECRET);
   const second = await api.bring("applied", { summary: "later", value: '"later"' });
   expect(await api.post("erase", { change_id: first, actor: "dpo" })).toMatchObject({
     status: 409,
     body: { code: "content_needed" },
   });
-  await ok(api.act("rollback", first));
-  await ok(api.post("rollback", { change_id: second, dry_run: "true" }));
-  const { stays } = await erase(first);
+  await expectSuccess(api.act("rollback", first));
+  await expectSuccess(api.post("rollback", { change_id: second, dry_run: "true" }));
+  const { stays: remaining } = await erase(first);
   await running.cycle();
-  expect(filesWith()).toEqual([]);
+  expect(findFilesWith()).toEqual([]);
   const { audit_entries } = (await api.get(`changes/${second}`)).body;
   const digest = sha256(canonicalJson(JSON.parse(SECRET.value)));
   expect(audit_entries.some(({ detail }: { detail: string }) => JSON.parse(detail).previous_digest === digest)).toBe(
     true,
   );
-  expect(stays.join("\n")).toContain("that of its value alone in the entry of a change that was applied over it");
-  await ok(api.act("rollback", second));
+  expect(remaining.join("\n")).toContain("that of its value alone in the entry of a change that was applied over it");
+  await expectSuccess(api.act("rollback", second));
   expect(JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values).toEqual({});
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
@@ -156,27 +166,27 @@ test("copies found later are erased by a second scan; at most two compactions a 
   expect((await store.get("tasks", "late"))?.value.task.result).toBe(
     "This report was erased: it told of a change whose content was.",
   );
-  expect(filesWith().length).toBeGreaterThan(0);
+  expect(findFilesWith().length).toBeGreaterThan(0);
   clock.advance(13 * HOUR);
   await running.cycle();
-  expect(filesWith()).toEqual([]);
+  expect(findFilesWith()).toEqual([]);
   expect(await store.list("erasures_due", { limit: 1 })).toEqual([]);
 });
 
-test("also if the last erasure and compaction have times of a clock that was ahead", async () => {
-  clock.shift(90 * 24 * HOUR);
+test("no file has erased content if the last erasure and compaction have times in the future", async () => {
+  clock.set(90 * 24 * HOUR);
   await erase(await api.bring("denied"));
   await running.cycle();
   clock.advance(11 * 60 * SECOND);
   await running.cycle();
   await erase(await api.bring("denied", SECRET));
-  clock.shift(-90 * 24 * HOUR);
-  await ok(api.post("audit/accept-clock", { actor: "ops" }));
+  clock.set(-90 * 24 * HOUR);
+  await expectSuccess(api.post("audit/accept-clock", { actor: "ops" }));
   await erase(await api.bring("denied", SECRET));
   for (const hours of [0, 1, 13]) {
     clock.advance(hours * HOUR);
     await running.cycle();
   }
-  expect(filesWith()).toEqual([]);
+  expect(findFilesWith()).toEqual([]);
   expect(await running.deps.store.list("erasures_due", { limit: 1 })).toEqual([]);
 });

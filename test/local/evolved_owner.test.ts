@@ -15,45 +15,47 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const claim = (origin: string, state?: string) => claimEvolvedFolder(folder, { origin, state });
-const owner = () => readFile(marker, "utf8");
+const readMarker = () => readFile(marker, "utf8");
 
 test("a folder belongs to the log that claimed it first", async () => {
   await claim("a");
   await claim("a");
   await claim("a", "state.json");
   await expect(claim("b")).rejects.toThrow(/^has the files of another service, with the log a; give each/);
-  expect(await owner()).toBe("a\n");
+  expect(await readMarker()).toBe("a\n");
   expect(await readdir(folder)).toEqual([".log-origin"]);
 });
 
 test("a default folder is taken over only by the next log of the same state", async () => {
   await claim("a", "state.json");
   await claim("b", "state.json");
-  expect(await owner()).toBe("b\nstate.json\n");
+  expect(await readMarker()).toBe("b\nstate.json\n");
   for (const state of ["state", undefined]) await expect(claim("c", state)).rejects.toThrow(SharedFolder);
   await claim("b");
-  expect(await owner()).toBe("b\nstate.json\n");
+  expect(await readMarker()).toBe("b\nstate.json\n");
 });
 
-test("a default folder that is the --evolved-dir of another service stays with it", async () => {
+test("a default folder that is the --evolved-dir of another service remains its folder", async () => {
   await claim("a");
   await expect(claim("b", "state.json")).rejects.toThrow("has the files of another service, with the log a;");
-  expect(await owner()).toBe("a\n");
+  expect(await readMarker()).toBe("a\n");
 });
 
 test.each(["", "\n"])("a marker with the content %j names no owner", async (content) => {
   await writeFile(marker, content);
   await claim("a");
-  expect(await owner()).toBe("a\n");
+  expect(await readMarker()).toBe("a\n");
   await expect(claim("b")).rejects.toThrow(SharedFolder);
 });
 
-test("one of two services that claim a folder concurrently gets it, with all its processes", async () => {
+test("of two services that claim a folder concurrently, all processes of one succeed", async () => {
   const claims = await Promise.allSettled(["a", "b", "a", "b"].map((origin) => claim(origin)));
-  const winner = (await owner()).trim();
+  const winner = (await readMarker()).trim();
   const other = winner === "a" ? "b" : "a";
-  expect(claims.map(({ status }) => status === "fulfilled")).toEqual(["a", "b", "a", "b"].map((o) => o === winner));
-  for (const { reason } of claims.filter((one) => one.status === "rejected"))
+  expect(claims.map(({ status }) => status === "fulfilled")).toEqual(
+    ["a", "b", "a", "b"].map((origin) => origin === winner),
+  );
+  for (const { reason } of claims.filter((result) => result.status === "rejected"))
     expect((reason as Error).message).toContain(`with the log ${winner};`);
   await expect(claim(other)).rejects.toThrow(SharedFolder);
 });
@@ -61,8 +63,8 @@ test("one of two services that claim a folder concurrently gets it, with all its
 test.each([
   ["pipe", () => execFileSync("mkfifo", [marker])],
   ["folder", () => mkdir(marker)],
-])("a marker that is a %s is rejected without waiting for it", async (_kind, make) => {
-  await make();
+])("a marker that is a %s is rejected, and not waited for", async (_kind, createMarker) => {
+  await createMarker();
   await expect(claim("a")).rejects.toThrow(".log-origin is no regular file; remove it");
   await expect(claim("a", "state.json")).rejects.toThrow(SharedFolder);
 });

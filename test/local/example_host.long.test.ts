@@ -12,54 +12,54 @@ import { bench, change } from "./targets/file/fixture.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../local/example/${name}`, import.meta.url));
 
-/** Starts the example host on a file; `line` and `complaint` return its next line on standard output and error. */
-async function host(path: string) {
+/** Starts the example host on a file; `nextLine` and `nextError` return its next line on standard output and error. */
+async function startHost(path: string) {
   const child = spawn(process.execPath, [example("host.mjs"), path], { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(async () => {
-    const gone = once(child, "exit");
-    if (child.kill()) await gone;
+    const exited = once(child, "exit");
+    if (child.kill()) await exited;
   });
   const [out, err] = [child.stdout, child.stderr].map((input) => createInterface({ input })[Symbol.asyncIterator]());
-  const [line, complaint] = [out!, err!].map((lines) => async () => (await lines.next()).value as string);
-  expect(await line!()).toBe(`watching ${path}`);
-  return { line: line!, complaint: complaint! };
+  const [nextLine, nextError] = [out!, err!].map((lines) => async () => (await lines.next()).value as string);
+  expect(await nextLine!()).toBe(`watching ${path}`);
+  return { nextLine: nextLine!, nextError: nextError! };
 }
 
 test("the host waits for the file, then prints a line for each value that changes", { timeout: 30_000 }, async () => {
   const { apply, rollback, write, path } = await bench({ path: "made/later/product.json" });
-  const { line, complaint } = await host(path);
+  const { nextLine, nextError } = await startHost(path);
   const [first, second] = [
     change("chg_1", { value: { on: true } }),
     change("chg_2", { target: "UI.BANNER", value: 2 }),
   ];
   await apply(first);
-  expect(await line()).toBe('t1 ui.banner = {"on":true}');
+  expect(await nextLine()).toBe('t1 ui.banner = {"on":true}');
   await apply(change("chg_3", { tenant_id: "t2", value: undefined }));
   await apply(second);
-  expect(await line()).toBe("t1 ui.banner = 2");
+  expect(await nextLine()).toBe("t1 ui.banner = 2");
   await rollback(second);
-  expect(await line()).toBe('t1 ui.banner = {"on":true}');
+  expect(await nextLine()).toBe('t1 ui.banner = {"on":true}');
   await rollback(first);
-  expect(await line()).toBe("t1 ui.banner is not set");
+  expect(await nextLine()).toBe("t1 ui.banner is not set");
   await apply(change("chg_4", { target: "x", value: [] }));
-  expect(await line()).toBe("t1 x = []");
+  expect(await nextLine()).toBe("t1 x = []");
   await apply(change("chg_5", { target: "y", value: "once" }));
-  expect(await line()).toBe('t1 y = "once"');
+  expect(await nextLine()).toBe('t1 y = "once"');
   await write("{");
-  expect(await complaint()).toContain("JSON");
+  expect(await nextError()).toContain("JSON");
 });
 
-test("the host keeps its current values while the file is broken", { timeout: 30_000 }, async () => {
+test("the host keeps its values while the file is broken", { timeout: 30_000 }, async () => {
   const { apply, path, text, write } = await bench();
   await apply(change("chg_1", { value: 1 }));
-  const { line, complaint } = await host(path);
-  expect(await line()).toBe("t1 ui.banner = 1");
-  const whole = await text();
-  await write(whole.slice(0, -20));
-  expect(await complaint()).toMatch(/^keeping the current values: /);
-  await write(whole);
+  const { nextLine, nextError } = await startHost(path);
+  expect(await nextLine()).toBe("t1 ui.banner = 1");
+  const completeText = await text();
+  await write(completeText.slice(0, -20));
+  expect(await nextError()).toMatch(/^keeping what is in use: /);
+  await write(completeText);
   await apply(change("chg_2", { value: 2 }));
-  expect(await line()).toBe("t1 ui.banner = 2");
+  expect(await nextLine()).toBe("t1 ui.banner = 2");
 });
 
 test("the example's intent is valid: a crm follow-up needs one approval, a small ui change none", async () => {
@@ -70,7 +70,7 @@ test("the example's intent is valid: a crm follow-up needs one approval, a small
     0,
   );
   expect([tier, countRequiredApprovers(tier, intent.policy)]).toEqual(["standard", 1]);
-  const small = {
+  const smallChange = {
     kind: "config",
     target: "ui.banner",
     tier: "minor",
@@ -78,7 +78,7 @@ test("the example's intent is valid: a crm follow-up needs one approval, a small
     risk: "low",
     reversible: true,
   } as const;
-  expect(judgeTier({ tenant_id: "t1", ...small }, intent.policy, 0)).toBe("minor");
+  expect(judgeTier({ tenant_id: "t1", ...smallChange }, intent.policy, 0)).toBe("minor");
   expect([intent.product_id, canDecide("anybody", intent), intent.policy.self_approval]).toEqual([
     "acme-crm",
     true,

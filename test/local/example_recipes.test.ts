@@ -40,7 +40,7 @@ async function startRecipe({ makeSystem }: Recipe, { secret = SECRET, now = Date
   return { ...stub, url, adapter: webhookAdapter({ url, secret, ...common }), close };
 }
 
-const change = (value: unknown, over: Partial<Change> = {}): Change =>
+const change = (value: unknown, overrides: Partial<Change> = {}): Change =>
   ({
     change_id: "chg_a",
     tenant_id: "t1",
@@ -48,32 +48,32 @@ const change = (value: unknown, over: Partial<Change> = {}): Change =>
     target: "new-checkout",
     revision: 1,
     value,
-    ...over,
+    ...overrides,
   }) as Change;
 
 describe.each(Object.entries({ ...flagServices, ...stores }))("%s", (_, recipe) => {
-  const [before, next, foreign] = recipe.values;
+  const [before, next, edited] = recipe.values;
 
   test("an apply and its rollback send the requests that the API documents", async () => {
     const { adapter, close, requests } = await startRecipe(recipe);
     onTestFinished(close);
-    const one = change(next);
-    expect(await adapter.validate(one, neverAborted)).toMatchObject({
+    const proposed = change(next);
+    expect(await adapter.validate(proposed, neverAborted)).toMatchObject({
       ok: true,
       preview: { before: before ?? null, after: next },
     });
     requests.splice(0);
-    expect(await adapter.apply(one, neverAborted)).toEqual({
+    expect(await adapter.apply(proposed, neverAborted)).toEqual({
       result: "applied",
       previous: before === undefined ? null : { value: before },
     });
     expect(requests.splice(0)).toEqual(recipe.applyRequests);
-    expect(await adapter.verify(one, neverAborted)).toBe("applied");
-    expect(await adapter.held!(one, neverAborted)).toEqual({ value: next });
-    await adapter.apply(one, neverAborted);
-    expect(await adapter.rollback({ ...one, status: "applied" }, neverAborted)).toEqual({ result: "rolled_back" });
-    expect(await adapter.held!(one, neverAborted)).toEqual(before === undefined ? null : { value: before });
-    expect(await adapter.verify(one, neverAborted)).toBe("rolled_back");
+    expect(await adapter.verify(proposed, neverAborted)).toBe("applied");
+    expect(await adapter.held!(proposed, neverAborted)).toEqual({ value: next });
+    await adapter.apply(proposed, neverAborted);
+    expect(await adapter.rollback({ ...proposed, status: "applied" }, neverAborted)).toEqual({ result: "rolled_back" });
+    expect(await adapter.held!(proposed, neverAborted)).toEqual(before === undefined ? null : { value: before });
+    expect(await adapter.verify(proposed, neverAborted)).toBe("rolled_back");
     expect(requests.filter(({ method }) => method !== "GET")).toHaveLength(
       recipe.applyRequests.filter(({ method }) => method !== "GET").length,
     );
@@ -82,22 +82,22 @@ describe.each(Object.entries({ ...flagServices, ...stores }))("%s", (_, recipe) 
   test("a rollback over another program's edit is rejected, and leaves the edit", async () => {
     const { adapter, close, edit } = await startRecipe(recipe);
     onTestFinished(close);
-    const one = change(next);
-    await adapter.apply(one, neverAborted);
-    edit(foreign);
-    expect(await adapter.verify(one, neverAborted)).toBe("unknown");
-    await expect(adapter.rollback({ ...one, status: "applied" }, neverAborted)).rejects.toThrow(
+    const proposed = change(next);
+    await adapter.apply(proposed, neverAborted);
+    edit(edited);
+    expect(await adapter.verify(proposed, neverAborted)).toBe("unknown");
+    await expect(adapter.rollback({ ...proposed, status: "applied" }, neverAborted)).rejects.toThrow(
       "status 409: the target was changed",
     );
-    expect(await adapter.held!(one, neverAborted)).toEqual({ value: foreign });
+    expect(await adapter.held!(proposed, neverAborted)).toEqual({ value: edited });
   });
 
   test("an apply with an edit between its read and its write is rejected, and leaves the edit", async () => {
     const { adapter, close, edit, beforeWrite } = await startRecipe(recipe);
     onTestFinished(close);
-    beforeWrite(() => edit(foreign));
+    beforeWrite(() => edit(edited));
     await expect(adapter.apply(change(next), neverAborted)).rejects.toThrow("status 409: the target was changed");
-    expect(await adapter.held!(change(next), neverAborted)).toEqual({ value: foreign });
+    expect(await adapter.held!(change(next), neverAborted)).toEqual({ value: edited });
     expect(await adapter.verify(change(next), neverAborted)).toBe("absent");
   });
 
@@ -133,12 +133,12 @@ test("an apply to AppConfig is rejected while another deployment runs", async ()
 
 test("the receiver rejects unsigned requests, wrong signatures and old requests", async () => {
   const recipe = stores.consulRecipe;
-  const wrong = await startRecipe(recipe, { secret: "another secret, of others" });
-  onTestFinished(wrong.close);
-  await expect(wrong.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
-  expect(wrong.requests).toEqual([]);
-  const late = await startRecipe(recipe, { now: () => Date.now() + 301_000 });
-  onTestFinished(late.close);
-  await expect(late.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
-  expect((await fetch(late.url)).status).toBe(401);
+  const otherSecret = await startRecipe(recipe, { secret: "another secret, of others" });
+  onTestFinished(otherSecret.close);
+  await expect(otherSecret.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
+  expect(otherSecret.requests).toEqual([]);
+  const lateReceiver = await startRecipe(recipe, { now: () => Date.now() + 301_000 });
+  onTestFinished(lateReceiver.close);
+  await expect(lateReceiver.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
+  expect((await fetch(lateReceiver.url)).status).toBe(401);
 });

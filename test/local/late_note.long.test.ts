@@ -4,7 +4,7 @@ import { verifyCertificate } from "../../local/verify/certificate.ts";
 import { service } from "../support/service.ts";
 import { summarizeReport, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
 
-test(`a late note verifies, unless a bit is flipped (${pythonMissing ?? "Python too"})`, async () => {
+test(`a log with late notes verifies, and an edited note is found (${pythonMissing ?? "Python too"})`, async () => {
   const api = await service();
   const change_id = await api.bring("applied", { rationale: "" });
   for (const item of ["rationale", "note"])
@@ -14,12 +14,12 @@ test(`a late note verifies, unless a bit is flipped (${pythonMissing ?? "Python 
   const report = summarizeReport(await verify(log));
   expect(report).toMatchObject({ verdict: "consistent", total: 0 });
   const forged = Buffer.from(log.toString().replace("said afterwards", "said beforehand"));
-  const found = summarizeReport(await verify(forged));
-  expect(found.verdict).toBe("bad");
+  const forgedReport = summarizeReport(await verify(forged));
+  expect(forgedReport.verdict).toBe("bad");
   if (pythonMissing === null)
     expect(verifyInPython([log, forged].map((bytes) => ({ title: "notes", log: bytes, evidence: [] })))).toEqual([
       report,
-      found,
+      forgedReport,
     ]);
   // A certificate has no late notes, since they decide nothing.
   const { text } = await api.get(`changes/${change_id}/certificate`);

@@ -3,18 +3,18 @@ import { openLog } from "../../local/logger.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-function record() {
+function recordLines() {
   const lines: string[] = [];
-  return { lines, log: () => openLog("countersign", (line) => lines.push(line)) };
+  return { lines, openRecorded: () => openLog("countersign", (line) => lines.push(line)) };
 }
 
 test("each level is one JSON object on one line, with message, fields and UTC time", () => {
   vi.stubEnv("TZ", "America/New_York");
-  const { lines, log } = record();
-  const opened = log();
-  opened.info("listening", { url: "http://127.0.0.1:1", note: "two\nlines" });
-  opened.warn("careful");
-  opened.error("failed", { error: new Error("no disk"), size: 10n });
+  const { lines, openRecorded } = recordLines();
+  const log = openRecorded();
+  log.info("listening", { url: "http://127.0.0.1:1", note: "two\nlines" });
+  log.warn("careful");
+  log.error("failed", { error: new Error("no disk"), size: 10n });
   const parsed = lines.map((line) => JSON.parse(line));
   expect(lines.join("")).not.toContain("\n");
   expect(parsed.map(({ level, message }) => [level, message])).toEqual([
@@ -35,9 +35,9 @@ test.each([
   ["POWERTOOLS_LOGGER_SAMPLE_RATE", "1"],
 ])("%s=%s changes nothing", (name, value) => {
   vi.stubEnv(name, value);
-  const { lines, log } = record();
-  const opened = log();
-  opened.info("listening", { url: "u" });
+  const { lines, openRecorded } = recordLines();
+  const log = openRecorded();
+  log.info("listening", { url: "u" });
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0]!)).toMatchObject({ message: "listening", url: "u" });
 });

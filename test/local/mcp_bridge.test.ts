@@ -8,60 +8,60 @@ import { openDeps } from "../support/deps.ts";
 import { AGENT, type Era, makeMessage, SECRET, withAgents } from "../support/mcp.ts";
 
 /** Starts a bridge to a service in this process. */
-async function bridged({ token, fetch }: { token?: string; fetch?: typeof globalThis.fetch } = {}) {
+async function startBridge({ token, fetch }: { token?: string; fetch?: typeof globalThis.fetch } = {}) {
   const deps = await openDeps({ intent: withAgents() });
   const [input, output] = [new PassThrough(), new PassThrough()];
   const sent: Request[] = [];
-  const carry = (async (address: string, init: RequestInit) => {
+  const callService = (async (address: string, init: RequestInit) => {
     const request = new Request(address, init);
     sent.push(request);
     return app(deps)(request);
   }) as typeof globalThis.fetch;
-  const running = runMcp({ url: "http://127.0.0.1:8420/", token, input, output, fetch: fetch ?? carry }).then(() =>
-    output.end(),
+  const running = runMcp({ url: "http://127.0.0.1:8420/", token, input, output, fetch: fetch ?? callService }).then(
+    () => output.end(),
   );
   const lines = createInterface({ input: output })[Symbol.asyncIterator]();
   /** Returns the next line of output; undefined after the last one. */
-  const next = async () => {
+  const nextMessage = async () => {
     const { done, value } = await lines.next();
     return done ? undefined : JSON.parse(value);
   };
   const write = (message: unknown): void =>
     void input.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`);
-  const ask = (id: number, method: string, params: Record<string, unknown> = {}, era: Era = "modern") =>
+  const sendRequest = (id: number, method: string, params: Record<string, unknown> = {}, era: Era = "modern") =>
     write({ jsonrpc: "2.0", id, method, params: makeMessage(era, method, params).params });
-  return { write, ask, next, sent, input, running, deps };
+  return { write, sendRequest, nextMessage, sent, input, running, deps };
 }
 
-test("both protocol versions pass, with the newer one's headers and the agent's secret", async () => {
-  const { ask, next, sent, input, running } = await bridged({ token: SECRET });
-  ask(1, "server/discover");
-  expect(await next()).toMatchObject({ id: 1, result: { instructions: expect.stringContaining(AGENT) } });
-  ask(2, "tools/call", { name: "product_state", arguments: {} });
-  expect(await next()).toMatchObject({ id: 2, result: { resultType: "complete" } });
-  ask(3, "initialize", { protocolVersion: "2025-06-18" }, "legacy");
-  expect(await next()).toMatchObject({ id: 3, result: { protocolVersion: "2025-06-18" } });
+test("messages of both protocol versions are sent, with the newer version's headers and the agent's secret", async () => {
+  const { sendRequest, nextMessage, sent, input, running } = await startBridge({ token: SECRET });
+  sendRequest(1, "server/discover");
+  expect(await nextMessage()).toMatchObject({ id: 1, result: { instructions: expect.stringContaining(AGENT) } });
+  sendRequest(2, "tools/call", { name: "product_state", arguments: {} });
+  expect(await nextMessage()).toMatchObject({ id: 2, result: { resultType: "complete" } });
+  sendRequest(3, "initialize", { protocolVersion: "2025-06-18" }, "legacy");
+  expect(await nextMessage()).toMatchObject({ id: 3, result: { protocolVersion: "2025-06-18" } });
   expect(sent[1]!.headers.get("mcp-name")).toBe("product_state");
   input.end();
   await running;
 });
 
 test("a tool name that a header cannot have is sent encoded", async () => {
-  const { ask, next } = await bridged({ token: SECRET });
-  ask(1, "tools/call", { name: "größe ", arguments: {} });
-  expect(await next()).toMatchObject({
+  const { sendRequest, nextMessage } = await startBridge({ token: SECRET });
+  sendRequest(1, "tools/call", { name: "größe ", arguments: {} });
+  expect(await nextMessage()).toMatchObject({
     id: 1,
     error: { code: -32602, message: expect.stringContaining("Unknown tool: größe ;") },
   });
 });
 
-test("without a secret it can read; with a wrong one the service's error is returned", async () => {
-  const reader = await bridged();
-  reader.ask(1, "tools/call", { name: "list_changes", arguments: {} });
-  expect(await reader.next()).toMatchObject({ result: { structuredContent: { total: 0 } } });
-  const outsider = await bridged({ token: "x" });
-  outsider.ask(1, "tools/list");
-  expect(await outsider.next()).toMatchObject({
+test("without a secret tools can read; with a wrong secret the service's error is returned", async () => {
+  const reader = await startBridge();
+  reader.sendRequest(1, "tools/call", { name: "list_changes", arguments: {} });
+  expect(await reader.nextMessage()).toMatchObject({ result: { structuredContent: { total: 0 } } });
+  const wrongSecret = await startBridge({ token: "x" });
+  wrongSecret.sendRequest(1, "tools/list");
+  expect(await wrongSecret.nextMessage()).toMatchObject({
     id: 1,
     error: { message: expect.stringContaining("token that is known") },
   });
@@ -69,38 +69,38 @@ test("without a secret it can read; with a wrong one the service's error is retu
 
 test("a message that cannot be sent is answered with an error, and the next one is sent", async () => {
   let isDown = true;
-  const { write, ask, next } = await bridged({
+  const { write, sendRequest, nextMessage } = await startBridge({
     fetch: async () => {
       if (isDown) throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
       return Response.json({ jsonrpc: "2.0", id: 2, result: {} });
     },
   });
   write("{");
-  expect(await next()).toMatchObject({ id: null, error: { code: -32700 } });
-  ask(1, "tools/list");
-  expect(await next()).toMatchObject({ id: 1, error: { message: expect.stringContaining("ECONNREFUSED") } });
+  expect(await nextMessage()).toMatchObject({ id: null, error: { code: -32700 } });
+  sendRequest(1, "tools/list");
+  expect(await nextMessage()).toMatchObject({ id: 1, error: { message: expect.stringContaining("ECONNREFUSED") } });
   isDown = false;
-  ask(2, "tools/list");
-  expect(await next()).toMatchObject({ id: 2, result: {} });
+  sendRequest(2, "tools/list");
+  expect(await nextMessage()).toMatchObject({ id: 2, result: {} });
 });
 
 test("a cancelled request is aborted and not answered; notifications are not sent", async () => {
-  const { write, ask, next, sent, input, running } = await bridged({ token: SECRET });
-  ask(1, "tools/call", {
+  const { write, sendRequest, nextMessage, sent, input, running } = await startBridge({ token: SECRET });
+  sendRequest(1, "tools/call", {
     name: "propose_change",
     arguments: { tenant_id: "t", kind: "config", target: "a", summary: "b" },
   });
-  const { change_id } = (await next()).result.structuredContent;
-  ask(2, "tools/call", { name: "wait_for_decision", arguments: { change_id } });
+  const { change_id } = (await nextMessage()).result.structuredContent;
+  sendRequest(2, "tools/call", { name: "wait_for_decision", arguments: { change_id } });
   write({ jsonrpc: "2.0", method: "notifications/initialized" });
   write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
-  ask(3, "ping", {}, "legacy");
-  expect(await next()).toMatchObject({ id: 3 });
-  ask(4, "ping", {}, "legacy");
+  sendRequest(3, "ping", {}, "legacy");
+  expect(await nextMessage()).toMatchObject({ id: 3 });
+  sendRequest(4, "ping", {}, "legacy");
   input.end();
   await running;
-  // By now the cancelled request has ended, without a response.
-  expect(await next()).toMatchObject({ id: 4 });
-  expect(await next()).toBeUndefined();
+  // The cancelled request has ended without a response.
+  expect(await nextMessage()).toMatchObject({ id: 4 });
+  expect(await nextMessage()).toBeUndefined();
   expect(sent).toHaveLength(4);
 });

@@ -19,8 +19,8 @@ afterEach(async () => {
 });
 
 const logged: [string, Record<string, unknown> | undefined][] = [];
-const record = (message: string, fields?: Record<string, unknown>) => void logged.push([message, fields]);
-const log: Log = { info: record, warn: record, error: record };
+const recordLine = (message: string, fields?: Record<string, unknown>) => void logged.push([message, fields]);
+const log: Log = { info: recordLine, warn: recordLine, error: recordLine };
 
 async function serve(
   fetch: (request: Request) => Response | Promise<Response>,
@@ -106,7 +106,7 @@ test("a start on a port in use fails", async () => {
 describe("an invalid request gets a JSON error, and its connection is closed", () => {
   const get = "GET / HTTP/1.1\r\nHost: localhost\r\n";
   test.each([
-    ["no HTTP at all", "hello\r\n\r\n", 400, "bad_request"],
+    ["bytes that are not HTTP", "hello\r\n\r\n", 400, "bad_request"],
     ["TLS on a plain port", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "bad_request"],
     ["a broken header", `${get}no colon\r\n\r\n`, 400, "bad_request"],
     ["no Host", "GET / HTTP/1.1\r\n\r\n", 400, "bad_request"],
@@ -148,7 +148,7 @@ describe("an invalid request gets a JSON error, and its connection is closed", (
       );
   });
 
-  test("headers far over the limit, also if they are still being sent", async () => {
+  test("headers far over the limit that are still being sent", async () => {
     const { url } = await serve(echo);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => sendRaw(url, `${get}x: ${"a".repeat(2_000_000)}\r\n\r\n`)),
@@ -162,8 +162,10 @@ describe("an invalid request gets a JSON error, and its connection is closed", (
     const answered = once(socket.resume(), "end");
     socket.write(`${get}x: ${"a".repeat(20_000)}`);
     await answered;
-    const rest = new Promise((resolve) => socket.on("error", resolve).write(Buffer.alloc(8_000_000, "a"), resolve));
-    expect(await rest).toBeFalsy();
+    const writeError = new Promise((resolve) =>
+      socket.on("error", resolve).write(Buffer.alloc(8_000_000, "a"), resolve),
+    );
+    expect(await writeError).toBeFalsy();
     socket.destroy();
   });
 
@@ -188,7 +190,7 @@ describe("an invalid request gets a JSON error, and its connection is closed", (
 });
 
 describe("an idle connection", () => {
-  test("is kept while the handler works, and closed if the response then stalls", async () => {
+  test("is open while the handler works, and closed if the response then stalls", async () => {
     const idleTimeout = 500;
     const slow = async (request: Request) => {
       const text = await request.text();
@@ -202,14 +204,14 @@ describe("an idle connection", () => {
   });
 
   test("is closed if no request arrives, or the response is not read", async () => {
-    let arrived!: () => void;
-    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
-    const answer = () => (arrived(), new Response("x".repeat(64 * 1024 * 1024)));
+    let markEntered!: () => void;
+    const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
+    const answer = () => (markEntered(), new Response("x".repeat(64 * 1024 * 1024)));
     const server = await serve(answer, { idleTimeout: 500 });
     const { port } = new URL(server.url);
     const unread = net.connect(Number(port), "127.0.0.1");
     unread.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    await inHandler;
+    await handlerEntered;
     const silent = net.connect(Number(port), "127.0.0.1").resume();
     await once(silent, "close");
     // A stop waits for open responses without a limit.
@@ -232,7 +234,7 @@ test("garbage after a complete request is not answered before that request", asy
   expect(raw).toBe("");
 });
 
-test("an error in a handler is a 500 without details, which the log has", async () => {
+test("an error in a handler is a 500 without details, and the log has the details", async () => {
   const { url } = await serve(() => Promise.reject(new Error("secret detail")));
   const response = await fetch(`${url}/boom?token=t`);
   expect(response.status).toBe(500);
@@ -252,19 +254,19 @@ test("an error in a handler is a 500 without details, which the log has", async 
 
 test("an error thrown synchronously by a handler is a 500 too", async () => {
   const { url } = await serve(() => {
-    throw new Error("at once");
+    throw new Error("immediately");
   });
   expect((await fetch(url)).status).toBe(500);
 });
 
 test("a client that disconnects before its body has arrived is not logged as an error", async () => {
-  let arrived!: () => void;
-  const inHandler = new Promise<void>((resolve) => (arrived = resolve));
-  const server = await serve((request) => (arrived(), request.text().then((text) => new Response(text))));
+  let markEntered!: () => void;
+  const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
+  const server = await serve((request) => (markEntered(), request.text().then((text) => new Response(text))));
   const client = http.request(server.url, { method: "POST", headers: { "content-length": 9 } });
   const disconnected = once(client, "error");
   client.write("ab");
-  await inHandler;
+  await handlerEntered;
   client.destroy();
   await disconnected;
   await server.stop();
@@ -324,11 +326,11 @@ test.each([BODY_LIMIT + 1, 8 * BODY_LIMIT])(
   "a connection is reused after a streamed body of %i bytes was rejected",
   async (size) => {
     const { url } = await serve(async (request) => {
-      const refused = await readBody(request).then(
+      const rejectedStatus = await readBody(request).then(
         () => undefined,
         (error: AppError) => error.status,
       );
-      return new Response(null, { status: refused ?? 200 });
+      return new Response(null, { status: rejectedStatus ?? 200 });
     });
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const send = async (body: string) => {
@@ -347,11 +349,11 @@ test.each([BODY_LIMIT + 1, 8 * BODY_LIMIT])(
 
 describe("stopping", () => {
   test("finishes open requests, rejects new ones, and does not wait for idle connections", async () => {
-    let arrived!: () => void;
-    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+    let markEntered!: () => void;
+    const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
     let finish!: () => void;
     const server = await serve(async (request) => {
-      if (request.url.endsWith("/slow")) await new Promise<void>((resolve) => (arrived(), (finish = resolve)));
+      if (request.url.endsWith("/slow")) await new Promise<void>((resolve) => (markEntered(), (finish = resolve)));
       return new Response("done");
     });
     const { port } = new URL(server.url);
@@ -359,7 +361,7 @@ describe("stopping", () => {
     await once(untouched, "connect");
     await (await fetch(`${server.url}/kept-alive`)).text();
     const slow = fetch(`${server.url}/slow`);
-    await inHandler;
+    await handlerEntered;
 
     const stopped = server.stop();
     await expect(fetch(server.url)).rejects.toThrow();
@@ -384,14 +386,14 @@ describe("stopping", () => {
 
   test("waits until a long streamed response is read to its end", async () => {
     const size = 8_000_000;
-    let sent!: () => void;
-    const streamed = new Promise<void>((resolve) => (sent = resolve));
+    let markSent!: () => void;
+    const streamed = new Promise<void>((resolve) => (markSent = resolve));
     const server = await serve(() => {
       const body = new ReadableStream({
         start(controller) {
           controller.enqueue(new Uint8Array(size));
           controller.close();
-          setImmediate(sent);
+          setImmediate(markSent);
         },
       });
       return new Response(body, { headers: { "content-length": String(size) } });
@@ -407,18 +409,18 @@ describe("stopping", () => {
   });
 
   test("waits for a handler whose client has disconnected", async () => {
-    let arrived!: () => void;
-    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
+    let markEntered!: () => void;
+    const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
     let finish!: () => void;
     let finished = false;
     const server = await serve(async () => {
-      await new Promise<void>((resolve) => (arrived(), (finish = resolve)));
+      await new Promise<void>((resolve) => (markEntered(), (finish = resolve)));
       finished = true;
       return new Response("done");
     });
     const client = http.get(server.url);
     const disconnected = once(client, "error");
-    await inHandler;
+    await handlerEntered;
     client.destroy();
     await disconnected;
     const stopped = server.stop().then(() => finished);
@@ -427,12 +429,12 @@ describe("stopping", () => {
   });
 
   test("waits no longer than the stop timeout", async () => {
-    let arrived!: () => void;
-    const inHandler = new Promise<void>((resolve) => (arrived = resolve));
-    const server = await serve(() => (arrived(), new Promise(() => {})), { stopTimeout: 30 });
-    const cut = fetch(server.url).catch((error: Error) => error.name);
-    await inHandler;
+    let markEntered!: () => void;
+    const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
+    const server = await serve(() => (markEntered(), new Promise(() => {})), { stopTimeout: 30 });
+    const failure = fetch(server.url).catch((error: Error) => error.name);
+    await handlerEntered;
     await server.stop();
-    expect(await cut).toBe("TypeError");
+    expect(await failure).toBe("TypeError");
   });
 });

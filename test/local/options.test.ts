@@ -11,7 +11,7 @@ import { sha256 } from "../../local/node_ports.ts";
 import { OptionError, parseOptions, type Environment, type Options } from "../../local/options.ts";
 import { helpText, TABLE, toVariableName } from "../../local/options_table.ts";
 
-function run(argv: string[], env: Environment = {}): Options {
+function parseRunOptions(argv: string[], env: Environment = {}): Options {
   const parsed = parseOptions(argv, env);
   if (parsed.kind !== "run") throw new Error("expected options");
   return parsed.options;
@@ -36,9 +36,9 @@ function writeTemporary(text: string): string {
   writeFileSync(path, text);
   return path;
 }
-const linkSecret = writeTemporary("0123456789abcdef\n");
+const linkSecretFile = writeTemporary("0123456789abcdef\n");
 
-const IDENTITY = writeTemporary(
+const IDENTITY_FILE = writeTemporary(
   '{"preset": "cloudflare-access", "issuer": "https://acme.cloudflareaccess.com", "audience": "4714c1358e65fe4b"}',
 );
 
@@ -57,7 +57,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   port: ["9000", 9000],
   allowedHosts: ["Gov.Example, 10.0.0.5", ["gov.example", "10.0.0.5"]],
   identityHeader: ["X-Person", "x-person"],
-  identityJwt: [IDENTITY, IDENTITY],
+  identityJwt: [IDENTITY_FILE, IDENTITY_FILE],
   attestationKey: ["attest.pem", "attest.pem"],
   gateIssuers: ["issuers.json", "issuers.json"],
   ofrepTenant: ["org", "org"],
@@ -75,7 +75,7 @@ const SAMPLES: { [K in keyof typeof TABLE]: [string, unknown] } = {
   instanceId: ["acme@seven", "acme@seven"],
   crossLinkPort: ["9100", 9100],
   crossLinkSecrets: ["0123456789abcdef,fedcba9876543210", ["0123456789abcdef", "fedcba9876543210"]],
-  crossLinkSecretFile: [linkSecret, linkSecret],
+  crossLinkSecretFile: [linkSecretFile, linkSecretFile],
   crossLinkPeers: [
     "peer.example:9100,[::1]:9101",
     [
@@ -115,7 +115,7 @@ const SECRET: Environment = {
   SVC_ADAPTER_SECRET: "0123456789abcdef",
 };
 /** Values of options that other options require. */
-const ALSO_NEEDED: Environment = {
+const REQUIRED_OPTIONS: Environment = {
   SVC_AUDIT_KEY: "audit.pem",
   SVC_AUDIT_WITNESS: "https://w1.example,https://w2.example",
   SVC_AUDIT_WITNESS_KEY: `${W1},${W2}`,
@@ -126,25 +126,25 @@ const ALSO_NEEDED: Environment = {
 };
 /** A database as the store, which --store-name requires. */
 const DATABASE: Environment = { SVC_STATE: "postgres://cs@db/cs" };
-const rows = Object.entries(SAMPLES).map(([key, [text, value]]) => {
+const SAMPLE_ROWS = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
-  const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...ALSO_NEEDED };
+  const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...REQUIRED_OPTIONS };
   const state = key === "storeName" ? DATABASE : {};
   const env = { ...others, ...state, ...(key !== "crossLinkSecretFile" && { SVC_CROSS_LINK_SECRET }) };
   return { key: key as keyof Options, flag, variable: toVariableName(flag), text, value, env };
 });
 
-describe.each(rows)("--$flag", ({ key, flag, variable, text, value, env }) => {
+describe.each(SAMPLE_ROWS)("--$flag", ({ key, flag, variable, text, value, env }) => {
   test("is read as --name value, --name=value and from the environment", () => {
-    expect(run([`--${flag}`, text], env)[key]).toEqual(value);
-    expect(run([`--${flag}=${text}`], env)[key]).toEqual(value);
-    expect(run([], { ...env, [variable]: text })[key]).toEqual(value);
+    expect(parseRunOptions([`--${flag}`, text], env)[key]).toEqual(value);
+    expect(parseRunOptions([`--${flag}=${text}`], env)[key]).toEqual(value);
+    expect(parseRunOptions([], { ...env, [variable]: text })[key]).toEqual(value);
   });
   test("overrides the environment variable, which is then not parsed", () => {
-    expect(run([`--${flag}`, text], { ...env, [variable]: "\n" })[key]).toEqual(value);
+    expect(parseRunOptions([`--${flag}`, text], { ...env, [variable]: "\n" })[key]).toEqual(value);
   });
   test("counts as unset when its variable is empty", () => {
-    expect(run([], { [variable]: "" })[key]).toEqual(run([])[key]);
+    expect(parseRunOptions([], { [variable]: "" })[key]).toEqual(parseRunOptions([])[key]);
   });
   test("is rejected without a value, with exit code 2", () => {
     for (const argv of [[`--${flag}`], [`--${flag}=`], [`--${flag}`, "--port=1"]]) {
@@ -167,7 +167,7 @@ test("the variables are named after the options", () => {
 });
 
 test("options have their documented defaults", () => {
-  expect(run([])).toMatchObject({
+  expect(parseRunOptions([])).toMatchObject({
     host: "127.0.0.1",
     port: 8420,
     state: "data/state.json",
@@ -186,7 +186,7 @@ test("options have their documented defaults", () => {
 });
 
 test("some defaults are derived from other options", () => {
-  const options = run(["--state=/srv/a/s.json", "--agent-id=a7", "--host=::1"]);
+  const options = parseRunOptions(["--state=/srv/a/s.json", "--agent-id=a7", "--host=::1"]);
   expect(options).toMatchObject({ evolvedDir: "/srv/a/evolved-s", nodeId: "a7", crossLinkHost: "::1" });
 });
 
@@ -198,37 +198,41 @@ test("--store-name needs a database; the name of a file store is its path", () =
   ]);
   for (const name of ["a b", "-a", "a/b", "a".repeat(101), "größe"])
     expect(parseError(["--store-name", name], DATABASE).message).toContain("--store-name must be up to 100 letters");
-  expect(run([], { ...DATABASE, SVC_STOR_NAME: "acme" }).warnings).toEqual([
+  expect(parseRunOptions([], { ...DATABASE, SVC_STOR_NAME: "acme" }).warnings).toEqual([
     "SVC_STOR_NAME is no option: did you mean SVC_STORE_NAME?",
   ]);
 });
 
 test("state files in one folder have different self-evolution folders", () => {
-  const folders = ["state.json", "a.json", "b.json"].map((name) => run([`--state=/srv/${name}`]).evolvedDir);
+  const folders = ["state.json", "a.json", "b.json"].map(
+    (name) => parseRunOptions([`--state=/srv/${name}`]).evolvedDir,
+  );
   expect(folders).toEqual(["/srv/evolved", "/srv/evolved-a", "/srv/evolved-b"]);
 });
 
 test("with a database, self-evolution files are in the folder of the default state file", () => {
   const state = "postgres://cs:secret@db.example:5432/cs?sslmode=verify-full";
-  expect(run([`--state=${state}`])).toMatchObject({ state, evolvedDir: "data/evolved" });
-  expect(run([`--state=${state}`, "--store-name=acme"]).evolvedDir).toBe("data/acme/evolved");
-  expect(run([], { SVC_STATE: "postgresql:///cs?host=/run/postgresql", SVC_EVOLVED_DIR: "/srv/e" })).toMatchObject({
+  expect(parseRunOptions([`--state=${state}`])).toMatchObject({ state, evolvedDir: "data/evolved" });
+  expect(parseRunOptions([`--state=${state}`, "--store-name=acme"]).evolvedDir).toBe("data/acme/evolved");
+  expect(
+    parseRunOptions([], { SVC_STATE: "postgresql:///cs?host=/run/postgresql", SVC_EVOLVED_DIR: "/srv/e" }),
+  ).toMatchObject({
     state: "postgresql:///cs?host=/run/postgresql",
     evolvedDir: "/srv/e",
   });
 });
 
 test("the last value of a repeated option counts", () => {
-  expect(run(["--port=1", "--port", "2", "--state=x", "--port=3"]).port).toBe(3);
+  expect(parseRunOptions(["--port=1", "--port", "2", "--state=x", "--port=3"]).port).toBe(3);
 });
 
 test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is unset", () => {
-  expect(run([], { SVC_ADMIN_TOKEN: "a-token-for-tests", SVC_PROTECT_ALL: "1" })).toMatchObject({
+  expect(parseRunOptions([], { SVC_ADMIN_TOKEN: "a-token-for-tests", SVC_PROTECT_ALL: "1" })).toMatchObject({
     adminToken: "a-token-for-tests",
     protectAll: true,
     warnings: [],
   });
-  expect(run([], { SVC_ADMIN_TOKEN: "", SVC_PROTECT_ALL: "" })).toMatchObject({
+  expect(parseRunOptions([], { SVC_ADMIN_TOKEN: "", SVC_PROTECT_ALL: "" })).toMatchObject({
     adminToken: undefined,
     protectAll: false,
     protectReads: false,
@@ -236,13 +240,13 @@ test("SVC_ADMIN_TOKEN and SVC_PROTECT_ALL come from the environment; empty is un
   });
 });
 
-test("--check-intent uses only its file, --scenarios and a store given with it", () => {
+test("--check-intent uses only its file, --scenarios and the store options", () => {
   const checked = { kind: "check_intent", path: "intent.json", options: {} };
   expect(parseOptions(["--check-intent", "intent.json"], { SVC_PORT: "x", SVC_STATE: "s.json" })).toEqual(checked);
   expect(parseOptions(["--port=0", "--check-intent=intent.json"], {})).toEqual(checked);
   expect(() => parseOptions(["--check-intent"], {})).toThrow("--check-intent needs a value");
-  const against = ["--scenarios=s.yaml", "--state=env:STORE", "--store-name=crm"];
-  expect(parseOptions([...against, "--check-intent=intent.json"], {})).toEqual({
+  const withStore = ["--scenarios=s.yaml", "--state=env:STORE", "--store-name=crm"];
+  expect(parseOptions([...withStore, "--check-intent=intent.json"], {})).toEqual({
     ...checked,
     options: { scenarios: "s.yaml", state: "env:STORE", storeName: "crm" },
   });
@@ -358,8 +362,8 @@ describe("values that other options contradict, exit code 1", () => {
         exitCode: 1,
         message: `${short}; that is accepted only where the service listens on a loopback address`,
       });
-      expect(run([`--host=${host}`], { SVC_ADMIN_TOKEN: "a-longer-token-1" }).host).toBe(host);
-      expect(run([], { SVC_ADMIN_TOKEN: "a-short-token-1" }).warnings).toEqual([
+      expect(parseRunOptions([`--host=${host}`], { SVC_ADMIN_TOKEN: "a-longer-token-1" }).host).toBe(host);
+      expect(parseRunOptions([], { SVC_ADMIN_TOKEN: "a-short-token-1" }).warnings).toEqual([
         `${short}; use a longer one before others can reach the service`,
       ]);
     },
@@ -367,7 +371,7 @@ describe("values that other options contradict, exit code 1", () => {
   test.each(["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "::ffff:127.0.0.1"])(
     "but --host %s needs none",
     (host) => {
-      expect(run([`--host=${host}`]).host).toBe(host.replace(/[[\]]/g, ""));
+      expect(parseRunOptions([`--host=${host}`]).host).toBe(host.replace(/[[\]]/g, ""));
     },
   );
   test.each([
@@ -388,7 +392,7 @@ describe("values that other options contradict, exit code 1", () => {
       message:
         "--cross-link-secret holds a secret under 16 characters; that is accepted only where the link stays on loopback addresses",
     });
-    expect(run(argv, { ...env, ...SECRET }).warnings).toEqual([]);
+    expect(parseRunOptions(argv, { ...env, ...SECRET }).warnings).toEqual([]);
   });
   test.each([
     [
@@ -424,43 +428,46 @@ describe("values that other options contradict, exit code 1", () => {
 });
 
 test("a variable with a misspelled name causes a warning; other variables are ignored", () => {
-  expect(run([], { SVC_PROTECT_READ: "1", SVC_ADMIN_TOKENS_FILE: "/x" }).warnings).toEqual([
+  expect(parseRunOptions([], { SVC_PROTECT_READ: "1", SVC_ADMIN_TOKENS_FILE: "/x" }).warnings).toEqual([
     "SVC_PROTECT_READ is no option: did you mean SVC_PROTECT_READS?",
     "SVC_ADMIN_TOKENS_FILE is no option: did you mean SVC_ADMIN_TOKEN_FILE?",
   ]);
   const others = { SVC_URL: "http://x", SVC_AGENT_TOKEN: "x", SVC_ACCOUNT: "x", PROTECT_READ: "1", SVC_PORTS: "x" };
-  expect(run(["--llm-key-env=SVC_PORTS"], others).warnings).toEqual([]);
+  expect(parseRunOptions(["--llm-key-env=SVC_PORTS"], others).warnings).toEqual([]);
 });
 
 test("read protection comes from the environment; beyond loopback chat is protected by default", () => {
-  const READ = { SVC_READ_TOKEN: "a-token-to-read-with" };
-  expect(run([], { ...READ, SVC_PROTECT_READS: "true" })).toMatchObject({
+  const READ_TOKEN = { SVC_READ_TOKEN: "a-token-to-read-with" };
+  expect(parseRunOptions([], { ...READ_TOKEN, SVC_PROTECT_READS: "true" })).toMatchObject({
     protectReads: true,
     readToken: "a-token-to-read-with",
     warnings: [],
   });
-  expect(run([], READ).warnings).toEqual(["SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset"]);
-  const ADMIN = { SVC_ADMIN_TOKEN: "a-token-for-tests" };
-  expect(run(["--host=0.0.0.0"], ADMIN)).toMatchObject({ protectAll: true, protectReads: false });
-  expect(run(["--host=0.0.0.0"], { ...ADMIN, SVC_PROTECT_ALL: "0" }).protectAll).toBe(false);
-  expect(run(["--identity-header=x-person"], { SVC_PROTECT_READS: "1" }).protectReads).toBe(true);
+  expect(parseRunOptions([], READ_TOKEN).warnings).toEqual([
+    "SVC_READ_TOKEN opens nothing while SVC_PROTECT_READS is unset",
+  ]);
+  const ADMIN_TOKEN = { SVC_ADMIN_TOKEN: "a-token-for-tests" };
+  expect(parseRunOptions(["--host=0.0.0.0"], ADMIN_TOKEN)).toMatchObject({ protectAll: true, protectReads: false });
+  expect(parseRunOptions(["--host=0.0.0.0"], { ...ADMIN_TOKEN, SVC_PROTECT_ALL: "0" }).protectAll).toBe(false);
+  expect(parseRunOptions(["--identity-header=x-person"], { SVC_PROTECT_READS: "1" }).protectReads).toBe(true);
   for (const [argv, env, reported] of [
     [
       [],
       { SVC_PROTECT_READS: "1" },
       /^SVC_PROTECT_READS needs SVC_READ_TOKEN, SVC_ADMIN_TOKEN, --identity-header or --identity-jwt/,
     ],
-    [[], { ...ADMIN, SVC_READ_TOKEN: "a-token-for-tests" }, /^SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN/],
-    [["--host=0.0.0.0"], { ...ADMIN, SVC_READ_TOKEN: "short" }, /^SVC_READ_TOKEN has under 16 characters/],
+    [[], { ...ADMIN_TOKEN, SVC_READ_TOKEN: "a-token-for-tests" }, /^SVC_READ_TOKEN must not be SVC_ADMIN_TOKEN/],
+    [["--host=0.0.0.0"], { ...ADMIN_TOKEN, SVC_READ_TOKEN: "short" }, /^SVC_READ_TOKEN has under 16 characters/],
     [[], { SVC_READ_TOKEN: "two\nlines" }, /^SVC_READ_TOKEN must be one line/],
     [[], { SVC_PROTECT_READS: "yes" }, /^SVC_PROTECT_READS must be 1 or 0/],
   ] as const)
-    expect(() => run([...argv], env)).toThrow(reported);
+    expect(() => parseRunOptions([...argv], env)).toThrow(reported);
 });
 
 test("a secret notification URL is never in an error; an unsuitable one causes a warning", () => {
   const url = "https://hooks.slack.com/services/T0/B0/hidden";
-  const reported = (env: Environment, ...argv: string[]) => run(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
+  const reported = (env: Environment, ...argv: string[]) =>
+    parseRunOptions(argv, { SVC_NOTIFY_URL: url, ...env }).warnings;
   expect(reported({ SVC_NOTIFY_FORMAT: "slack" })).toEqual([]);
   expect(reported({}, "--notify-format=slack", `--notify-url=${url}`)).toEqual([
     "--notify-url shows in the process list, and is a secret; use SVC_NOTIFY_URL or SVC_NOTIFY_URL_FILE",
@@ -475,9 +482,11 @@ test("a secret notification URL is never in an error; an unsuitable one causes a
   expect(reported({ SVC_NOTIFY_URL: "http://chat.acme.example/hidden", SVC_NOTIFY_FORMAT: "teams" })).toEqual([
     "--notify-url is a secret, and http shows it on the way; use https",
   ]);
-  expect(run(["--notify-format=teams"]).warnings).toEqual(["--notify-format has no effect without --notify-url"]);
+  expect(parseRunOptions(["--notify-format=teams"]).warnings).toEqual([
+    "--notify-format has no effect without --notify-url",
+  ]);
   const path = writeTemporary(`${url}\n`);
-  expect(run([], { SVC_NOTIFY_URL_FILE: path, SVC_NOTIFY_FORMAT: "slack" }).notifyUrl).toBe(url);
+  expect(parseRunOptions([], { SVC_NOTIFY_URL_FILE: path, SVC_NOTIFY_FORMAT: "slack" }).notifyUrl).toBe(url);
   for (const [argv, env] of [
     [["--notify-url=hidden"], {}],
     [[], { SVC_NOTIFY_URL: "ftp://hidden" }],
@@ -500,7 +509,7 @@ test("each secret may be in a file, whose last line end is not part of it", () =
     ["SVC_ADAPTER_SECRET", "adapterSecret"],
     ["SVC_NOTIFY_SECRET", "notifySecret"],
   ] as const) {
-    expect(run([], { [`${name}_FILE`]: path })[key]).toBe("a-secret-for-tests-1");
+    expect(parseRunOptions([], { [`${name}_FILE`]: path })[key]).toBe("a-secret-for-tests-1");
     const both = parseError([], { [`${name}_FILE`]: path, [name]: "another-secret-of-it" });
     expect(both).toMatchObject({ exitCode: 1, message: `${name} and ${name}_FILE exclude each other` });
     expect(parseError([], { [`${name}_FILE`]: join(folder, "none") }).message).toMatch(
@@ -517,49 +526,51 @@ test("each secret may be in a file, whose last line end is not part of it", () =
     const link = `--cross-link-secret-file=${writeTemporary(`0123456789abcdef\n${quoted}\n`)}`;
     expect(parseError([link])).toMatchObject({ exitCode: 1, message });
   }
-  expect(run(["--llm-key-env=MY_KEY"], { MY_KEY_FILE: path }).llmKey).toBe("a-secret-for-tests-1");
+  expect(parseRunOptions(["--llm-key-env=MY_KEY"], { MY_KEY_FILE: path }).llmKey).toBe("a-secret-for-tests-1");
   const several = writeTemporary("0123456789abcdef\nfedcba9876543210\n");
   for (const options of [
-    run([`--cross-link-secret-file=${several}`]),
-    run([], { SVC_CROSS_LINK_SECRET_FILE: several }),
+    parseRunOptions([`--cross-link-secret-file=${several}`]),
+    parseRunOptions([], { SVC_CROSS_LINK_SECRET_FILE: several }),
   ])
     expect(options.crossLinkSecrets).toEqual(["0123456789abcdef", "fedcba9876543210"]);
   const both = parseError([`--cross-link-secret-file=${several}`, "--cross-link-secret=0123456789abcdef"]);
   expect(both.message).toBe("--cross-link-secret and --cross-link-secret-file exclude each other");
-  const odd = writeTemporary("hunter2hunter2,,x");
-  expect(parseError([`--cross-link-secret-file=${odd}`]).message).not.toContain("hunter2");
+  const malformed = writeTemporary("hunter2hunter2,,x");
+  expect(parseError([`--cross-link-secret-file=${malformed}`]).message).not.toContain("hunter2");
 });
 
-test("a secret that the process list shows causes a warning, but not a database's address", () => {
-  expect(run(["--cross-link-secret=0123456789abcdef"]).warnings).toEqual([
+test("a secret in the arguments causes a warning, a database's address does not", () => {
+  expect(parseRunOptions(["--cross-link-secret=0123456789abcdef"]).warnings).toEqual([
     "--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET",
   ]);
-  expect(run(["--state=postgres://me:hidden@db/x"], { SVC_CROSS_LINK_SECRET: "0123456789abcdef" }).warnings).toEqual(
-    [],
-  );
+  expect(
+    parseRunOptions(["--state=postgres://me:hidden@db/x"], { SVC_CROSS_LINK_SECRET: "0123456789abcdef" }).warnings,
+  ).toEqual([]);
 });
 
 test("ineffective and risky options cause warnings, not errors", () => {
-  expect(run(["--cross-link-port=9", "--cross-link-secret=short"]).warnings).toEqual([
+  expect(parseRunOptions(["--cross-link-port=9", "--cross-link-secret=short"]).warnings).toEqual([
     "--cross-link-secret shows in the process list; use --cross-link-secret-file, or SVC_CROSS_LINK_SECRET",
     "--cross-link-secret holds a secret under 16 characters; use a longer one before the link leaves this machine",
   ]);
-  expect(run([], { SVC_PROTECT_ALL: "1" }).warnings).toEqual([
+  expect(parseRunOptions([], { SVC_PROTECT_ALL: "1" }).warnings).toEqual([
     "SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset",
   ]);
-  expect(run(["--product-config=x"]).warnings).toEqual(["--product-config has no effect without --product-intent"]);
-  expect(run(["--product-adapter=https://crm.example/"], SECRET).warnings).toEqual([
+  expect(parseRunOptions(["--product-config=x"]).warnings).toEqual([
+    "--product-config has no effect without --product-intent",
+  ]);
+  expect(parseRunOptions(["--product-adapter=https://crm.example/"], SECRET).warnings).toEqual([
     "--product-adapter has no effect without --product-intent",
   ]);
-  expect(run(["--product-config=x", "--product-intent=i", "--state=postgres://cs@db/cs"]).warnings).toEqual([
-    expect.stringMatching(/^--product-config writes a file of this machine/),
-  ]);
+  expect(parseRunOptions(["--product-config=x", "--product-intent=i", "--state=postgres://cs@db/cs"]).warnings).toEqual(
+    [expect.stringMatching(/^--product-config writes a file of this machine/)],
+  );
 });
 
 test("the language model's key is read from the variable that --llm-key-env names", () => {
-  expect(run(["--llm-key-env=MY_KEY"], { MY_KEY: "k" }).llmKey).toBe("k");
-  expect(run(["--llm-key-env=MY_KEY"], { MY_KEY: "" }).llmKey).toBeUndefined();
-  expect(run(["--llm-key-env=MY_KEY"]).llmKey).toBeUndefined();
+  expect(parseRunOptions(["--llm-key-env=MY_KEY"], { MY_KEY: "k" }).llmKey).toBe("k");
+  expect(parseRunOptions(["--llm-key-env=MY_KEY"], { MY_KEY: "" }).llmKey).toBeUndefined();
+  expect(parseRunOptions(["--llm-key-env=MY_KEY"]).llmKey).toBeUndefined();
 });
 
 test.each([
@@ -574,10 +585,10 @@ test.each([
 
 describe("capabilities", () => {
   const find = (id: string, argv: string[], env: Environment = {}, uiProblem: string | null = null) =>
-    listCapabilities(run(argv, env), uiProblem).find((capability) => capability.id === id);
+    listCapabilities(parseRunOptions(argv, env), uiProblem).find((capability) => capability.id === id);
 
   test("a capability that is not available says why, and which option enables it", () => {
-    for (const { status, reason, enable_with } of listCapabilities(run([]), null)) {
+    for (const { status, reason, enable_with } of listCapabilities(parseRunOptions([]), null)) {
       if (status === "available") expect({ reason, enable_with }).toEqual({ reason: null, enable_with: null });
       else expect([status, !!reason, !!enable_with]).toEqual(["disabled", true, true]);
     }

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { registerRequestMetrics } from "../../local/request_metrics.ts";
 
-test("a response is counted once by its status, and in each bucket of its duration or longer", async () => {
+test("a response is counted once by its status, and in each bucket from its duration up", async () => {
   const registry = new Registry();
   const observe = registerRequestMetrics(registry)("/a");
   observe("GET", 200, 0.001);
@@ -13,12 +13,12 @@ test("a response is counted once by its status, and in each bucket of its durati
   const lines = (await registry.metrics()).split("\n");
   const labels = 'method="GET",route="/a"';
   const name = "countersign_http_request_duration_seconds";
-  const values = (start: string) =>
+  const valuesOf = (start: string) =>
     lines.filter((line) => line.startsWith(start)).map((line) => line.split(" ").at(-1));
-  expect(values(`countersign_http_requests_total{${labels}`)).toEqual(["2", "1"]);
+  expect(valuesOf(`countersign_http_requests_total{${labels}`)).toEqual(["2", "1"]);
   const buckets = lines.filter((line) => line.startsWith(`${name}_bucket`) && line.includes(labels));
   expect(buckets.map((line) => line.split(" ").at(-1)).join()).toBe("1,2,2,2,2,2,2,2,2,2,2,2,3");
   expect(buckets.at(-1)).toContain('le="+Inf"');
-  expect(values(`${name}_sum{${labels}`)).toEqual([String(0.001 + 0.0011 + 11)]);
-  expect(values(`${name}_count{${labels}`)).toEqual(["3"]);
+  expect(valuesOf(`${name}_sum{${labels}`)).toEqual([String(0.001 + 0.0011 + 11)]);
+  expect(valuesOf(`${name}_count{${labels}`)).toEqual(["3"]);
 });

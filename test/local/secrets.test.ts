@@ -9,13 +9,13 @@ const folder = mkdtempSync(join(tmpdir(), "secrets-"));
 const path = join(folder, "secret");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const inVariable = (text: string) => readSecret({ X: text }, "X");
-const inFile = (text: string) => {
+const readFromVariable = (text: string) => readSecret({ X: text }, "X");
+const readFromFile = (text: string) => {
   writeFileSync(path, text);
   return readSecret({ X_FILE: path }, "X");
 };
 
-function thrownBy(work: () => unknown): Error {
+function catchError(work: () => unknown): Error {
   try {
     work();
   } catch (error) {
@@ -52,13 +52,13 @@ const REJECTED = [
   ["pa55\r\n\r\n", "control or invisible characters"],
 ] as const;
 
-describe("a secret that no request could have is rejected, and not in the error", () => {
+describe("a malformed secret is rejected, and the error does not contain it", () => {
   test.each(REJECTED)("%j", (text, rule) => {
     for (const [read, source] of [
-      [inVariable, "X must "],
-      [inFile, `X_FILE ${path} must `],
+      [readFromVariable, "X must "],
+      [readFromFile, `X_FILE ${path} must `],
     ] as const) {
-      const error = thrownBy(() => read(text));
+      const error = catchError(() => read(text));
       expect(error).toMatchObject({ exitCode: 1, message: expect.stringContaining(rule) });
       expect(error.message.startsWith(source)).toBe(true);
       expect(error.message).not.toContain("pa55");
@@ -69,7 +69,12 @@ describe("a secret that no request could have is rejected, and not in the error"
 test.each(["abc", "a b", 'a"b', "YWJjZA==", "QUJD=", "a=b", "whsec_YWJj=", "https://hooks.example/x?TOKEN=1", "clé"])(
   "the secret %j is accepted, with or without a line end in its file",
   (text) => {
-    expect([inVariable(text), inFile(text), inFile(`${text}\n`), inFile(`${text}\r\n`)]).toEqual(Array(4).fill(text));
+    expect([
+      readFromVariable(text),
+      readFromFile(text),
+      readFromFile(`${text}\n`),
+      readFromFile(`${text}\r\n`),
+    ]).toEqual(Array(4).fill(text));
   },
 );
 

@@ -20,13 +20,13 @@ import { makeLog } from "../lib/audit/synthetic_log.ts";
 let folder: string;
 let running: RunningProgram[];
 let logged: string[];
-let hear: (message: string) => void;
+let onMessage: (message: string) => void;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "start-"));
   running = [];
   logged = [];
-  hear = () => {};
+  onMessage = () => {};
   const intent = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
   await writeFile(join(folder, "intent.json"), JSON.stringify(intent));
 });
@@ -35,12 +35,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function begin(argv: string[] = [], env: Environment = {}): Promise<RunningProgram> {
-  const note = (message: string) => {
+async function startProgram(argv: string[] = [], env: Environment = {}): Promise<RunningProgram> {
+  const logMessage = (message: string) => {
     logged.push(message);
-    hear(message);
+    onMessage(message);
   };
-  const log: Log = { info: note, warn: note, error: note };
+  const log: Log = { info: logMessage, warn: logMessage, error: logMessage };
   const files = [`--state=${join(folder, "state.json")}`, `--product-intent=${join(folder, "intent.json")}`];
   const parsed = parseOptions(["--port=0", "--cycle-interval=0", ...files, ...argv], env);
   if (parsed.kind !== "run") throw new Error("expected options");
@@ -51,21 +51,25 @@ async function begin(argv: string[] = [], env: Environment = {}): Promise<Runnin
 
 const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
   fetch(url, { method: "POST", body: new URLSearchParams(fields), headers });
-const propose = ({ url }: RunningProgram, headers: Record<string, string> = {}, more: Record<string, string> = {}) =>
+const propose = (
+  { url }: RunningProgram,
+  headers: Record<string, string> = {},
+  moreFields: Record<string, string> = {},
+) =>
   post(
     `${url}/api/product/propose-crm-followup`,
-    { tenant_id: "t1", affected_users: "40", expected_delta_k: "12", ...more },
+    { tenant_id: "t1", affected_users: "40", expected_delta_k: "12", ...moreFields },
     headers,
   );
 
-const answerOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
+const readJson = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
-async function tick({ url }: RunningProgram): Promise<number> {
+async function readTick({ url }: RunningProgram): Promise<number> {
   return ((await (await fetch(`${url}/api/state`)).json()) as { tick: number }).tick;
 }
 
 test("stopping updates the snapshot and releases the state file", async () => {
-  const program = await begin();
+  const program = await startProgram();
   expect((await propose(program)).status).toBe(201);
   await program.stop();
   const snapshot = JSON.parse(await readFile(join(folder, "state.json"), "utf8"));
@@ -76,34 +80,34 @@ test("stopping updates the snapshot and releases the state file", async () => {
 });
 
 test("a failed start releases the state file", async () => {
-  const taken = http.createServer();
-  await once(taken.listen(0, "127.0.0.1"), "listening");
-  const { port } = taken.address() as { port: number };
-  await expect(begin([`--port=${port}`])).rejects.toThrow(`--port ${port}: something listens there already`);
-  taken.close();
-  expect((await propose(await begin())).status).toBe(201);
+  const otherServer = http.createServer();
+  await once(otherServer.listen(0, "127.0.0.1"), "listening");
+  const { port } = otherServer.address() as { port: number };
+  await expect(startProgram([`--port=${port}`])).rejects.toThrow(`--port ${port}: something listens there already`);
+  otherServer.close();
+  expect((await propose(await startProgram())).status).toBe(201);
 });
 
 test("a config file that cannot be written is a warning and a failing capability", async () => {
   const blocked = join(folder, "config");
   await writeFile(blocked, "a file where a folder must be");
   const config = join(blocked, "product.json");
-  const program = await begin([`--product-config=${config}`]);
+  const program = await startProgram([`--product-config=${config}`]);
   const reason =
     'product config file "product.json" cannot be used: a part of its path is a file, not a folder (ENOTDIR)';
   expect(logged).toContainEqual(expect.stringContaining(`--product-config ${config}: ${reason}`));
-  const stands = async () => {
-    const { capabilities } = await answerOf(await fetch(`${program.url}/api/capabilities`));
+  const readAdapterStatus = async () => {
+    const { capabilities } = await readJson(await fetch(`${program.url}/api/capabilities`));
     const ids = ["product_adapter", "file_adapter"];
     return (capabilities as { id: string; status: string; reason: string | null }[])
       .filter(({ id }) => ids.includes(id))
-      .map(({ status, reason: why }) => [status, why]);
+      .map(({ status, reason: reasonText }) => [status, reasonText]);
   };
   const failing = ["failing", expect.stringContaining(reason)];
-  expect(await stands()).toEqual([failing, failing]);
+  expect(await readAdapterStatus()).toEqual([failing, failing]);
   expect((await fetch(`${program.url}/readyz`)).status).toBe(200);
   await rm(blocked);
-  expect(await stands()).toEqual([
+  expect(await readAdapterStatus()).toEqual([
     ["available", null],
     ["available", null],
   ]);
@@ -111,48 +115,48 @@ test("a config file that cannot be written is a warning and a failing capability
 
 test("an --evolved-dir that has the files of another service stops the start", async () => {
   const shared = `--evolved-dir=${join(folder, "reports")}`;
-  await (await begin([shared])).stop();
-  await (await begin([shared])).stop();
+  await (await startProgram([shared])).stop();
+  await (await startProgram([shared])).stop();
   const other = `--state=${join(folder, "other.json")}`;
-  await expect(begin([other, shared])).rejects.toThrow(
+  await expect(startProgram([other, shared])).rejects.toThrow(
     /^--evolved-dir \S+reports: has the files of another service, with the log acme-crm\/audit\/[0-9a-f]+; give each/,
   );
   const own = `--evolved-dir=${join(folder, "evolved-other")}`;
-  await (await begin([other])).stop();
-  await (await begin([other, own])).stop();
-  await expect(begin([own])).rejects.toThrow("has the files of another service");
+  await (await startProgram([other])).stop();
+  await (await startProgram([other, own])).stop();
+  await expect(startProgram([own])).rejects.toThrow("has the files of another service");
 });
 
 test("a default folder that is the --evolved-dir of another service stops the start", async () => {
-  await begin([`--evolved-dir=${join(folder, "evolved-other")}`]);
-  await expect(begin([`--state=${join(folder, "other.json")}`])).rejects.toThrow(
+  await startProgram([`--evolved-dir=${join(folder, "evolved-other")}`]);
+  await expect(startProgram([`--state=${join(folder, "other.json")}`])).rejects.toThrow(
     /^--evolved-dir \S+evolved-other: has the files of another service, with the log acme-crm\/audit\//,
   );
 });
 
 test("the default folder of evolved files is taken over by a new log of the same state", async () => {
-  await (await begin()).stop();
+  await (await startProgram()).stop();
   for (const name of await readdir(folder))
     if (name.startsWith("state.json")) await rm(join(folder, name), { recursive: true });
-  await begin();
+  await startProgram();
   expect(await readFile(join(folder, "evolved", ".log-origin"), "utf8")).toMatch(/^acme-crm\/audit\//);
 });
 
 test("the admin token guards writes", async () => {
-  const program = await begin([], { SVC_ADMIN_TOKEN: "t0ken" });
+  const program = await startProgram([], { SVC_ADMIN_TOKEN: "t0ken" });
   expect((await propose(program)).status).toBe(401);
   expect((await propose(program, { "x-svc-admin-token": "t0ken" })).status).toBe(201);
 });
 
 test("the identity header names the person", async () => {
-  const program = await begin(["--identity-header=X-Person"]);
+  const program = await startProgram(["--identity-header=X-Person"]);
   expect((await propose(program, { "x-person": "ana" }, { proposer: "bo" })).status).toBe(403);
   expect((await propose(program, { "x-person": "ana" }, { proposer: "ana" })).status).toBe(201);
   expect(logged).not.toContain("try next");
 });
 
 test("allowed hosts are accepted as Host, and their pages may write", async () => {
-  const program = await begin(["--allowed-hosts=gov.example"]);
+  const program = await startProgram(["--allowed-hosts=gov.example"]);
   const status = async (host: string) => {
     const [response] = (await once(http.get(program.url, { headers: { host } }), "response")) as [http.IncomingMessage];
     response.resume();
@@ -166,46 +170,46 @@ test("allowed hosts are accepted as Host, and their pages may write", async () =
 });
 
 test("a KPI feed wakes a cycle", async () => {
-  const program = await begin();
-  expect(await tick(program)).toBe(0);
+  const program = await startProgram();
+  expect(await readTick(program)).toBe(0);
   expect((await post(`${program.url}/api/product/kpi`, { csat: "4.2" })).status).toBe(200);
-  while ((await tick(program)) === 0);
-  expect(await tick(program)).toBe(1);
+  while ((await readTick(program)) === 0);
+  expect(await readTick(program)).toBe(1);
 });
 
 test("cycles run on the timer", async () => {
-  const program = await begin(["--cycle-interval=0.02"]);
-  while ((await tick(program)) < 2);
+  const program = await startProgram(["--cycle-interval=0.02"]);
+  while ((await readTick(program)) < 2);
 });
 
 test("warnings are logged", async () => {
-  await begin([], { SVC_PROTECT_ALL: "1" });
+  await startProgram([], { SVC_PROTECT_ALL: "1" });
   expect(logged).toContain("SVC_PROTECT_ALL has no effect while SVC_ADMIN_TOKEN is unset");
 });
 
 test("with protected reads peers can still query over the link, which has its own secret", async () => {
   const env = { SVC_PROTECT_READS: "1", SVC_READ_TOKEN: "a token to read with", SVC_CROSS_LINK_SECRET: "s".repeat(32) };
   const linked = new Promise<void>((resolve) => {
-    hear = (message) => void (message === "link up" && resolve());
+    onMessage = (message) => void (message === "link up" && resolve());
   });
   const port = await freePort();
-  const listening = await begin([`--cross-link-port=${port}`], env);
+  const listening = await startProgram([`--cross-link-port=${port}`], env);
   const other = [`--state=${join(folder, "other.json")}`, "--svc-node-id=other", "--agent-id=other"];
-  const asking = await begin([...other, `--cross-link-peers=127.0.0.1:${port}`], env);
+  const querying = await startProgram([...other, `--cross-link-peers=127.0.0.1:${port}`], env);
   await linked;
   expect((await fetch(`${listening.url}/api/state`)).status).toBe(401);
-  const asked = await post(`${asking.url}/api/peer/query?path=/api/state&method=GET`, {});
-  expect(await answerOf(asked)).toMatchObject({ results: [{ status: 200, body: { tick: 0 } }] });
+  const queryResponse = await post(`${querying.url}/api/peer/query?path=/api/state&method=GET`, {});
+  expect(await readJson(queryResponse)).toMatchObject({ results: [{ status: 200, body: { tick: 0 } }] });
 });
 
 test("a wrong token is counted in the metrics", async () => {
-  const program = await begin([], { SVC_ADMIN_TOKEN: "a token for these tests" });
-  const counted = async () =>
+  const program = await startProgram([], { SVC_ADMIN_TOKEN: "a token for these tests" });
+  const readCount = async () =>
     /^countersign_http_wrong_tokens_total (\d+)$/m.exec(await (await fetch(`${program.url}/api/metrics`)).text())?.[1];
-  expect(await counted()).toBe("0");
+  expect(await readCount()).toBe("0");
   expect((await propose(program, { "x-svc-admin-token": "another" })).status).toBe(401);
   expect((await propose(program)).status).toBe(401);
-  expect(await counted()).toBe("1");
+  expect(await readCount()).toBe("1");
   expect(logged).toContain("a token was sent that is nobody's");
 });
 
@@ -213,68 +217,68 @@ test("a store restored from an older copy is verified against its anchor before 
   const outside = await mkdtemp(join(tmpdir(), "start-"));
   onTestFinished(() => rm(outside, { recursive: true }));
   const [older, anchor] = [join(outside, "older"), join(outside, "anchor.jsonl")];
-  const first = await begin();
+  const first = await startProgram();
   expect((await propose(first)).status).toBe(201);
   await first.stop();
   await cp(folder, older, { recursive: true });
 
-  const second = await begin();
+  const second = await startProgram();
   expect((await propose(second)).status).toBe(201);
-  const { checkpoint } = await answerOf(await fetch(`${second.url}/api/product/audit/checkpoint`));
+  const { checkpoint } = await readJson(await fetch(`${second.url}/api/product/audit/checkpoint`));
   await writeFile(anchor, `${JSON.stringify({ at: new Date().toISOString(), checkpoint })}\n`);
   await second.stop();
 
   await rm(folder, { recursive: true });
   await cp(older, folder, { recursive: true });
-  const refused = await propose(await begin([`--audit-anchor=${anchor}`]));
-  expect([refused.status, await answerOf(refused)]).toEqual([
+  const rejected = await propose(await startProgram([`--audit-anchor=${anchor}`]));
+  expect([rejected.status, await readJson(rejected)]).toEqual([
     503,
     expect.objectContaining({ code: "chain_broken", reason: expect.stringContaining("against the anchor") }),
   ]);
 });
 
-/** A number of entries greater than a start verifies before it serves. */
+/** More entries than a start verifies before it serves. */
 const LONG = 10_100;
 
-/** Writes a log of that length with its tree into the program's store, and then edits one of its first entries. */
-async function editedLog(edited: number): Promise<void> {
-  const before = await makeLog(LONG, { sha256 });
-  await storeCurrentCheckpoint(before);
-  const store = await openFileStore({ path: join(folder, "state.json"), log: before.log });
+/** Writes a log of `LONG` entries with its Merkle tree into the program's store, with one entry edited. */
+async function writeEditedLog(editedId: number): Promise<void> {
+  const source = await makeLog(LONG, { sha256 });
+  await storeCurrentCheckpoint(source);
+  const store = await openFileStore({ path: join(folder, "state.json"), log: source.log });
   for (const collection of ["meta", "merkle"] as const)
-    await writeRecords(store, await before.store.list(collection, { limit: LONG }), (tx, { id, value }) =>
+    await writeRecords(store, await source.store.list(collection, { limit: LONG }), (tx, { id, value }) =>
       tx.put(collection, id, value),
     );
-  await writeRecords(store, await before.store.list("audit", { limit: LONG }), (tx, { id, value }) =>
-    tx.put("audit", id, id === entryKey(edited) ? { ...value, detail: "{ }" } : value),
+  await writeRecords(store, await source.store.list("audit", { limit: LONG }), (tx, { id, value }) =>
+    tx.put("audit", id, id === entryKey(editedId) ? { ...value, detail: "{ }" } : value),
   );
   await store.close();
 }
 
 test("the complete log is verified after the start: an edit of an old entry stops writes", async () => {
-  await editedLog(5);
+  await writeEditedLog(5);
   const broken = new Promise<void>((resolve) => {
-    hear = (message) => void (message === "audit chain broken" && resolve());
+    onMessage = (message) => void (message === "audit chain broken" && resolve());
   });
-  const program = await begin();
+  const program = await startProgram();
   await broken;
-  const refused = await propose(program);
-  expect([refused.status, await answerOf(refused)]).toEqual([
+  const rejected = await propose(program);
+  expect([rejected.status, await readJson(rejected)]).toEqual([
     503,
     expect.objectContaining({ code: "chain_broken", first_invalid: 5 }),
   ]);
 });
 
 test("committed entries are projected without a cycle", async () => {
-  const service = await begin();
-  for (let made = 0; made < 3; made++) expect((await propose(service)).status).toBe(201);
+  const service = await startProgram();
+  for (let count = 0; count < 3; count++) expect((await propose(service)).status).toBe(201);
   // A read would project the entries itself, so the file is read.
-  const stored = async () => {
+  const readCursors = async () => {
     const journal = await readFile(join(folder, "state.json.journal.jsonl"), "utf8");
     return PROJECTIONS.map(({ name }) => {
       const cursors = [...journal.matchAll(new RegExp(`\\["cursors","${name}",\\d+,(\\{.*?\\})\\]\t`, "g"))];
       return cursors.length === 0 ? 0 : (JSON.parse(cursors.at(-1)![1]!) as { entry: number }).entry;
     });
   };
-  await expect.poll(stored, { timeout: 20_000 }).toEqual(PROJECTIONS.map(() => 4));
+  await expect.poll(readCursors, { timeout: 20_000 }).toEqual(PROJECTIONS.map(() => 4));
 });

@@ -59,7 +59,7 @@ test.each([
   expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(content)));
 });
 
-test("every response forbids sniffing, framing, inline and foreign scripts, and use by others", async () => {
+test("every response forbids sniffing, framing, inline and foreign scripts, and embedding by other sites", async () => {
   const headers = (await get("/"))!.headers;
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
@@ -75,14 +75,14 @@ test("HEAD has the headers and no body", async () => {
   expect([response.headers.get("content-length"), await response.text()]).toEqual(["11", ""]);
 });
 
-test("a known ETag is answered 304 without a body, until the file changes", async () => {
-  const known = (await get("/x.js"))!.headers.get("etag")!;
-  for (const header of [known, `"other", W/${known}`, "*"]) {
+test("a request with the current ETag gets 304 without a body, until the file changes", async () => {
+  const etag = (await get("/x.js"))!.headers.get("etag")!;
+  for (const header of [etag, `"other", W/${etag}`, "*"]) {
     const response = (await get("/x.js", { headers: { "if-none-match": header } }))!;
-    expect([response.status, response.headers.get("etag"), await response.text()]).toEqual([304, known, ""]);
+    expect([response.status, response.headers.get("etag"), await response.text()]).toEqual([304, etag, ""]);
   }
   await writeFile(join(base, "ui", "x.js"), "2");
-  const changed = (await get("/x.js", { headers: { "if-none-match": known } }))!;
+  const changed = (await get("/x.js", { headers: { "if-none-match": etag } }))!;
   expect([changed.status, await changed.text()]).toEqual([200, "2"]);
 });
 
@@ -128,18 +128,23 @@ test.each([
   ["identity", null],
 ])("with accept-encoding %s a script is sent as %s", async (accepted, encoding) => {
   const init = { headers: { "accept-encoding": accepted } };
-  const answer = (await get("/long.js", init))!;
-  expect([answer.headers.get("content-encoding"), answer.headers.get("vary")]).toEqual([encoding, "accept-encoding"]);
-  const body = Buffer.from(await answer.arrayBuffer());
-  expect(answer.headers.get("content-length")).toBe(String(body.length));
+  const response = (await get("/long.js", init))!;
+  expect([response.headers.get("content-encoding"), response.headers.get("vary")]).toEqual([
+    encoding,
+    "accept-encoding",
+  ]);
+  const body = Buffer.from(await response.arrayBuffer());
+  expect(response.headers.get("content-length")).toBe(String(body.length));
   const decoded = encoding === "br" ? brotliDecompressSync(body) : encoding === "gzip" ? gunzipSync(body) : body;
   expect(decoded.toString()).toBe(LONG_SCRIPT);
-  const again = await get("/long.js", { headers: { ...init.headers, "if-none-match": answer.headers.get("etag")! } });
-  expect([again!.status, again!.headers.get("etag")]).toEqual([304, answer.headers.get("etag")]);
+  const repeated = await get("/long.js", {
+    headers: { ...init.headers, "if-none-match": response.headers.get("etag")! },
+  });
+  expect([repeated!.status, repeated!.headers.get("etag")]).toEqual([304, response.headers.get("etag")]);
 });
 
-test("a file named by its build is stored for a year, everything else is revalidated", async () => {
-  const cached = async (path: string) => (await get(path))!.headers.get("cache-control");
-  expect(await cached("/core-0123456789abcdef.js")).toBe("public, max-age=31536000, immutable");
-  for (const path of ["/", "/x.js", "/long.js"]) expect(await cached(path)).toBe("no-cache");
+test("a file with a hash in its name is cached for a year, other files are revalidated", async () => {
+  const readCacheControl = async (path: string) => (await get(path))!.headers.get("cache-control");
+  expect(await readCacheControl("/core-0123456789abcdef.js")).toBe("public, max-age=31536000, immutable");
+  for (const path of ["/", "/x.js", "/long.js"]) expect(await readCacheControl(path)).toBe("no-cache");
 });

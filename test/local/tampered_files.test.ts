@@ -7,7 +7,7 @@ import { openFileStore } from "../../local/store/file_store.ts";
 import { service } from "../support/service.ts";
 import { readableLog } from "./store/open_test_store.ts";
 
-async function running() {
+async function startService() {
   const folder = await mkdtemp(join(tmpdir(), "tampered-"));
   const path = join(folder, "state.json");
   const store = await openFileStore({ path, log: readableLog() });
@@ -17,9 +17,9 @@ async function running() {
   });
   const api = await service({ store });
   const propose = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "original", proposer: "ana" };
-  for (let made = 0; made < 3; made++) expect((await api.post("/api/product/propose", propose)).status).toBe(201);
+  for (let count = 0; count < 3; count++) expect((await api.post("/api/product/propose", propose)).status).toBe(201);
   return {
-    verified: async () => (await api.get("/api/product/audit/verify")).body,
+    verifyLog: async () => (await api.get("/api/product/audit/verify")).body,
     /** Overwrites text of the journal in place. */
     async tamper(from: string, to: string): Promise<void> {
       const journal = await readFile(`${path}.journal.jsonl`, "latin1");
@@ -30,15 +30,15 @@ async function running() {
 }
 
 test("an edited entry is found", async () => {
-  const { verified, tamper } = await running();
+  const { verifyLog, tamper } = await startService();
   await tamper("change_proposed", "change_proposeX");
-  expect(await verified()).toMatchObject({ valid: false, first_invalid: 2 });
+  expect(await verifyLog()).toMatchObject({ valid: false, first_invalid: 2 });
 });
 
 test("an edited record of a change is found", async () => {
-  const { verified, tamper } = await running();
+  const { verifyLog, tamper } = await startService();
   await tamper('"summary":"original"', '"summary":"tampered"');
-  expect(await verified()).toMatchObject({
+  expect(await verifyLog()).toMatchObject({
     valid: false,
     state: { mismatched: 1, mismatches: [{ fields: ["content"] }] },
   });

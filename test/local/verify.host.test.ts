@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "countersign-verify-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const path = (name: string): string => join(folder, name);
-const file = (name: string, content: string | Buffer): string => {
+const writeTemporary = (name: string, content: string | Buffer): string => {
   writeFileSync(path(name), content);
   return path(name);
 };
@@ -27,16 +27,16 @@ let log: string;
 let verifierKey: string;
 beforeAll(async () => {
   world = await verifierWorld();
-  log = file("audit.jsonl", write(world.entries));
-  verifierKey = vkey(world.note);
-  keepEvidence();
+  log = writeTemporary("audit.jsonl", write(world.entries));
+  verifierKey = makeVerifierKey(world.note);
+  writeEvidence();
 });
 
-const python = pythonVerifier();
-afterAll(() => python.end());
-const judgeInPython = async (args: readonly string[]) => (await python.judge([[...args, "--json"]]))[0];
+const pythonProcess = pythonVerifier();
+afterAll(() => pythonProcess.end());
+const judgeInPython = async (args: readonly string[]) => (await pythonProcess.judge([[...args, "--json"]]))[0];
 
-const json = async (args: readonly string[]): Promise<Report> =>
+const verifyToReport = async (args: readonly string[]): Promise<Report> =>
   JSON.parse((await runVerifier([...args, "--json"])).stdout) as Report;
 
 const [W1, W2, UNKNOWN] = [
@@ -45,51 +45,51 @@ const [W1, W2, UNKNOWN] = [
   keyPair("elsewhere.example", 4),
 ] as const;
 
-/** Files that the cases use. */
-function keepEvidence(): void {
+/** Writes the files that the cases use. */
+function writeEvidence(): void {
   const { entries, key, otherKey, note } = world;
-  file("public.pem", key.pem);
-  file("other.pem", otherKey.pem);
-  file("key.txt", `${verifierKey}\n`);
-  file("note", note);
-  file("unsigned", makeCheckpoint(entries, 200));
-  file("unended", makeCheckpoint(entries, 200).slice(0, -1));
-  file("early", makeCheckpoint(entries, 100, key));
-  file("forged", makeCheckpoint(entries, 200, otherKey));
-  file("later", makeCheckpoint([...entries, entries[0]!], 201, key));
+  writeTemporary("public.pem", key.pem);
+  writeTemporary("other.pem", otherKey.pem);
+  writeTemporary("key.txt", `${verifierKey}\n`);
+  writeTemporary("note", note);
+  writeTemporary("unsigned", makeCheckpoint(entries, 200));
+  writeTemporary("unended", makeCheckpoint(entries, 200).slice(0, -1));
+  writeTemporary("early", makeCheckpoint(entries, 100, key));
+  writeTemporary("forged", makeCheckpoint(entries, 200, otherKey));
+  writeTemporary("later", makeCheckpoint([...entries, entries[0]!], 201, key));
   const lines = [1, 64, 128, 200].map((length) =>
     JSON.stringify({ at: "", checkpoint: makeCheckpoint(entries, length, key) }),
   );
-  file("anchor.jsonl", `${lines.join("\n")}\n{"at":"2026-01\n`);
+  writeTemporary("anchor.jsonl", `${lines.join("\n")}\n{"at":"2026-01\n`);
   const wrong = JSON.stringify({
     at: "",
     checkpoint: makeCheckpoint(rehashed([...entries.slice(0, 60), ...entries.slice(61)], 60), 64, key),
   });
   const changed = JSON.stringify({ at: "", checkpoint: makeCheckpoint(entries, 200, otherKey) });
-  file("two-keys.jsonl", `${lines[0]}\n${changed}\n`);
-  file("of-nothing", makeCheckpoint(entries, 0, key));
-  file("wrong-anchor.jsonl", `${lines[0]}\n${wrong}\n${lines[3]}\n`);
-  file("cut.jsonl", write(entries.slice(0, -5)));
-  file("edited.jsonl", write(entries.with(49, { ...entries[49]!, tenant: "x" })));
-  file("rewritten.jsonl", write(rehashed(entries.with(149, { ...entries[149]!, tenant: "x" }), 149)));
-  file("empty.jsonl", "");
+  writeTemporary("two-keys.jsonl", `${lines[0]}\n${changed}\n`);
+  writeTemporary("of-nothing", makeCheckpoint(entries, 0, key));
+  writeTemporary("wrong-anchor.jsonl", `${lines[0]}\n${wrong}\n${lines[3]}\n`);
+  writeTemporary("cut.jsonl", write(entries.slice(0, -5)));
+  writeTemporary("edited.jsonl", write(entries.with(49, { ...entries[49]!, tenant: "x" })));
+  writeTemporary("rewritten.jsonl", write(rehashed(entries.with(149, { ...entries[149]!, tenant: "x" }), 149)));
+  writeTemporary("empty.jsonl", "");
   const cosigned = (length: number, ...witnesses: (typeof W1)[]) => {
     const signed = makeCheckpoint(entries, length, key);
     const text = signed.slice(0, signed.indexOf("\n\n") + 1);
     return signed + witnesses.map((witness, i) => witness.cosigned(text, 1_800_000_000 + length + i)).join("");
   };
-  file("cosigned", cosigned(200, W1, W2, UNKNOWN));
-  file("cosigned-early", cosigned(100, W1));
-  file("cosigned-late", cosigned(200, W2));
-  file("cosigned-wrong", makeCheckpoint(entries, 200, key) + W1.cosigned("another text", 1_800_000_000));
-  file("cosigned-as-log", cosigned(200) + W1.signed("another text"));
-  file("w1.txt", `${W1.vkey}\n`);
-  file("text.txt", "hello\n");
+  writeTemporary("cosigned", cosigned(200, W1, W2, UNKNOWN));
+  writeTemporary("cosigned-early", cosigned(100, W1));
+  writeTemporary("cosigned-late", cosigned(200, W2));
+  writeTemporary("cosigned-wrong", makeCheckpoint(entries, 200, key) + W1.cosigned("another text", 1_800_000_000));
+  writeTemporary("cosigned-as-log", cosigned(200) + W1.signed("another text"));
+  writeTemporary("w1.txt", `${W1.vkey}\n`);
+  writeTemporary("text.txt", "hello\n");
   mkdirSync(path("folder"));
 }
 
 /** The verifier key of the world's key, in the form that the service returns. */
-function vkey(note: string): string {
+function makeVerifierKey(note: string): string {
   const [, name, encoded] = /— (\S+) (\S+)\n$/.exec(note)!;
   const id = Buffer.from(encoded!, "base64").toString("hex", 0, 4);
   return `${name}+${id}+${Buffer.concat([Buffer.of(1), world.key.raw]).toString("base64")}`;
@@ -107,11 +107,15 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["two checkpoints", 0, "audit.jsonl --checkpoint early --checkpoint note --key public.pem"],
   ["an anchor's file", 0, "audit.jsonl --checkpoint anchor.jsonl --key public.pem"],
   [
-    "an anchor's file over a change of keys, and both",
+    "an anchor file with checkpoints of two keys, and both keys",
     0,
     "audit.jsonl --checkpoint two-keys.jsonl --key public.pem --key other.pem",
   ],
-  ["an anchor's file over a change of keys, and one", 1, "audit.jsonl --checkpoint two-keys.jsonl --key other.pem"],
+  [
+    "an anchor file with checkpoints of two keys, and one of them",
+    1,
+    "audit.jsonl --checkpoint two-keys.jsonl --key other.pem",
+  ],
   ["a checkpoint of no entries", 2, "audit.jsonl --checkpoint of-nothing --key public.pem"],
   ["a receipt of no entry", 2, "audit.jsonl --expected-length 0 --expected-head HEAD0"],
   ["a receipt", 0, "audit.jsonl --expected-length 77 --expected-head HEAD77"],
@@ -136,47 +140,43 @@ const CASES: [name: string, exit: number, args: string][] = [
   ["a witness's key in a file", 0, "audit.jsonl --checkpoint cosigned --witness w1.txt"],
   ["one of two witnesses", 0, "audit.jsonl --checkpoint cosigned-early --witness W1 --witness W2 --quorum 1"],
   [
-    "one of two witnesses where both are asked for",
+    "one of two witnesses where both are required",
     1,
     "audit.jsonl --checkpoint cosigned-early --witness W1 --witness W2",
   ],
   [
-    "witnesses that cosigned each another checkpoint",
+    "two witnesses, each of which cosigned another checkpoint",
     1,
     "audit.jsonl --checkpoint cosigned-early --checkpoint cosigned-late --witness W1 --witness W2",
   ],
   [
-    "the same where one is enough",
+    "the same with a quorum of one",
     0,
     "audit.jsonl --checkpoint cosigned-late --checkpoint cosigned-early --witness W1 --witness W2 --quorum 1",
   ],
-  ["a witness that saw nothing", 1, "audit.jsonl --checkpoint note --witness W1"],
+  ["a witness that cosigned nothing", 1, "audit.jsonl --checkpoint note --witness W1"],
   ["a cosignature of another text", 1, "audit.jsonl --checkpoint cosigned-wrong --witness W1"],
   ["a log's signature in the place of a cosignature", 1, "audit.jsonl --checkpoint cosigned-as-log --witness W1"],
-  ["a rewritten log that a witness saw", 1, "rewritten.jsonl --checkpoint cosigned --witness W1"],
-  [
-    "a checkpoint under another key, searched for a witness",
-    1,
-    "audit.jsonl --checkpoint forged --key public.pem --witness W1",
-  ],
+  ["a rewritten log that a witness cosigned before", 1, "rewritten.jsonl --checkpoint cosigned --witness W1"],
+  ["a checkpoint under another key, and a witness", 1, "audit.jsonl --checkpoint forged --key public.pem --witness W1"],
   ["a log's key for a witness", 3, "audit.jsonl --checkpoint cosigned --witness VKEY"],
   ["a witness twice", 3, "audit.jsonl --checkpoint cosigned --witness W1 --witness w1.txt"],
   ["a witness and no checkpoint", 3, "audit.jsonl --witness W1"],
   ["a quorum and no witness", 3, "audit.jsonl --checkpoint cosigned --quorum 1"],
-  ["a quorum of more than there are", 3, "audit.jsonl --checkpoint cosigned --witness W1 --quorum 2"],
+  ["a quorum above the number of witnesses", 3, "audit.jsonl --checkpoint cosigned --witness W1 --quorum 2"],
   ["a quorum of none", 3, "audit.jsonl --checkpoint cosigned --witness W1 --quorum 0"],
   ["no export", 3, ""],
   ["two exports", 3, "audit.jsonl cut.jsonl"],
-  ["an export that is not there", 3, "none.jsonl"],
+  ["an export that does not exist", 3, "none.jsonl"],
   ["a folder", 3, "folder"],
-  ["a checkpoint that is not there", 3, "audit.jsonl --checkpoint none"],
-  ["a checkpoint that is none", 3, "audit.jsonl --checkpoint text.txt"],
-  ["a key that is none", 3, "audit.jsonl --checkpoint note --key text.txt"],
-  ["a private name for a key", 3, "audit.jsonl --checkpoint note --key none.pem"],
+  ["a checkpoint that does not exist", 3, "audit.jsonl --checkpoint none"],
+  ["a file that is no checkpoint", 3, "audit.jsonl --checkpoint text.txt"],
+  ["a file that is no key", 3, "audit.jsonl --checkpoint note --key text.txt"],
+  ["a key file that does not exist", 3, "audit.jsonl --checkpoint note --key none.pem"],
   ["a key and no checkpoint", 3, "audit.jsonl --key public.pem"],
   ["a length without a head", 3, "audit.jsonl --expected-length 77"],
   ["a head without a length", 3, "audit.jsonl --expected-head HEAD77"],
-  ["a length that is none", 3, "audit.jsonl --expected-length x --expected-head HEAD77"],
+  ["a length that is no number", 3, "audit.jsonl --expected-length x --expected-head HEAD77"],
   ["an unknown option", 3, "audit.jsonl --expect 77"],
 ];
 
@@ -211,10 +211,10 @@ test.each(CASES)("countersign-verify with %s: exit %i", async (_, exit, text) =>
 test.skipIf(pythonMissing)(
   `verify_audit.py has the same exit code in every case (${pythonMissing ?? "python3 is here"})`,
   () => {
-    const ends = runPythonOften(CASES.map(([, , text]) => toArguments(text)));
+    const results = runPythonOften(CASES.map(([, , text]) => toArguments(text)));
     for (const [index, [what, exit]] of CASES.entries()) {
-      expect(ends[index]!.status, what).toBe(exit);
-      checkRun(ends[index]!, exit, "verify_audit.py");
+      expect(results[index]!.status, what).toBe(exit);
+      checkRun(results[index]!, exit, "verify_audit.py");
     }
     checkRun(runPython([log]), 2, "verify_audit.py");
   },
@@ -230,51 +230,56 @@ test("any flipped bit of a signed checkpoint makes its signature invalid", () =>
   }
 });
 
-test.skipIf(pythonMissing)("a flipped bit of a checkpoint is found by verify_audit.py too, in a sample of them", () => {
+test.skipIf(pythonMissing)("verify_audit.py finds flipped bits of a checkpoint, in a sample", () => {
   const note = Buffer.from(world.note);
-  const flips = Array.from({ length: 24 }, (_, i) => Math.floor((i * note.length * 8) / 24) + (i % 8));
-  const calls = flips.map((bit) => [
+  const bits = Array.from({ length: 24 }, (_, i) => Math.floor((i * note.length * 8) / 24) + (i % 8));
+  const calls = bits.map((bit) => [
     log,
     "--checkpoint",
-    file(`flip-${bit}`, flipped(note, bit)),
+    writeTemporary(`flip-${bit}`, flipped(note, bit)),
     "--key",
     verifierKey,
   ]);
   for (const [index, { status }] of runPythonOften(calls).entries())
-    expect(status, `bit ${flips[index]}`).toBeOneOf([1, 3]);
+    expect(status, `bit ${bits[index]}`).toBeOneOf([1, 3]);
 });
 
 test("one fault is reported once, with line, entry and rule", async () => {
   const { entries } = world;
-  expect(await json([path("edited.jsonl")])).toMatchObject({
+  expect(await verifyToReport([path("edited.jsonl")])).toMatchObject({
     verdict: "bad",
     entries: 200,
     findings: [{ line: 50, entry: 50, rule: "current_hash" }],
     findings_total: 1,
   });
-  const removed = file("removed.jsonl", write(entries.toSpliced(70, 1)));
-  expect((await json([removed])).findings).toMatchObject([{ line: 71, entry: 72, rule: "id" }]);
+  const removed = writeTemporary("removed.jsonl", write(entries.toSpliced(70, 1)));
+  expect((await verifyToReport([removed])).findings).toMatchObject([{ line: 71, entry: 72, rule: "id" }]);
   const lines = (await runVerifier([path("edited.jsonl")])).stdout.split("\n");
   expect(lines[0]).toMatch(/^.*edited\.jsonl: 200 entries of "acme-crm\/audit\/[0-9a-f]{32}", head [0-9a-f]{64}$/);
   expect(lines[1]).toMatch(/^line 50, entry 50: current_hash: /);
 });
 
 test("a report lists the evidence that it used, what it could not check and skipped lines", async () => {
-  const report = await json([log, "--checkpoint", path("anchor.jsonl"), "--key", path("public.pem")]);
+  const report = await verifyToReport([log, "--checkpoint", path("anchor.jsonl"), "--key", path("public.pem")]);
   expect(report.held_against).toHaveLength(4);
   expect(report.held_against[1]).toMatch(
     /^the checkpoint of 64 entries in line 2 of .*anchor\.jsonl \(signed by acme-crm\/audit\//,
   );
   expect(report.remarks).toEqual([expect.stringMatching(/^line 5 of .* is not a checkpoint/)]);
-  expect((await json([log, "--checkpoint", path("note")])).held_against[0]).toContain("signature not checked");
-  expect(await json([log])).toMatchObject({ not_checked: ["tail_truncation", "full_rewrite"], held_against: [] });
+  expect((await verifyToReport([log, "--checkpoint", path("note")])).held_against[0]).toContain(
+    "signature not checked",
+  );
+  expect(await verifyToReport([log])).toMatchObject({
+    not_checked: ["tail_truncation", "full_rewrite"],
+    held_against: [],
+  });
 });
 
 test("a report lists each witness once, with the greatest length that it cosigned", async () => {
   const args = toArguments(
     "audit.jsonl --checkpoint cosigned-early --checkpoint cosigned --checkpoint cosigned-late --witness W2 --witness W1",
   );
-  expect(await json(args)).toMatchObject({
+  expect(await verifyToReport(args)).toMatchObject({
     verdict: "valid",
     witnessed: [
       { name: "w.example/two", length: 200, time: 1_800_000_201 },
@@ -284,13 +289,13 @@ test("a report lists each witness once, with the greatest length that it cosigne
   expect((await runVerifier(args)).stdout).toContain(
     "\ncosigned by w.example/one up to entry 200, at 1800000200 seconds since 1970\n",
   );
-  const wrong = await json(toArguments("audit.jsonl --checkpoint cosigned-wrong --witness W1"));
+  const wrong = await verifyToReport(toArguments("audit.jsonl --checkpoint cosigned-wrong --witness W1"));
   expect(wrong.findings.map(({ rule }) => rule)).toEqual(["cosignature", "cosignature"]);
 });
 
 test("a report lists the first hundred findings and counts all of them", async () => {
-  const bad = file("throughout.jsonl", write(world.entries.map((entry) => ({ ...entry, tenant: "x" }))));
-  const report = await json([bad]);
+  const bad = writeTemporary("throughout.jsonl", write(world.entries.map((entry) => ({ ...entry, tenant: "x" }))));
+  const report = await verifyToReport([bad]);
   expect([report.findings.length, report.findings_total]).toEqual([100, 200]);
   expect((await runVerifier([bad])).stdout).toContain("\nand 100 more\n");
 });
@@ -301,7 +306,7 @@ test("an origin with a line break is escaped to one line in its checkpoint", asy
     0,
   );
   const note = makeCheckpoint(entries, 200).replace("two\nlines", "two%0Alines");
-  const args = [file("origin.jsonl", write(entries)), "--checkpoint", file("origin-note", note)];
+  const args = [writeTemporary("origin.jsonl", write(entries)), "--checkpoint", writeTemporary("origin-note", note)];
   expect((await runVerifier(args)).status).toBe(0);
   if (!pythonMissing) expect(await judgeInPython(args)).toMatchObject({ status: 0 });
 });
@@ -313,7 +318,7 @@ test("control characters in names and details are read by both verifiers", async
     origin: `o${controls}/audit/0f`,
     detail: JSON.stringify({ decision: "denied", approver: controls }),
   }));
-  const args = [file("controls.jsonl", write(rehashed(entries, 0)))];
+  const args = [writeTemporary("controls.jsonl", write(rehashed(entries, 0)))];
   expect(await runVerifier(args)).toMatchObject({ status: 2 });
   if (!pythonMissing) expect(await judgeInPython(args)).toMatchObject({ status: 2 });
 });
@@ -331,10 +336,10 @@ test("the verifier imports only Node's modules, its own files and the rules of r
 test("a checkpoint signed by another key, or under another name, is rejected", async () => {
   const other = newKey();
   const forged = makeCheckpoint(world.entries, 200, { ...world.key, privateKey: other.privateKey });
-  expect((await runVerifier([log, "--checkpoint", file("same-id", forged), "--key", path("public.pem")])).status).toBe(
-    1,
-  );
-  const renamed = vkey(world.note).replace("acme-crm", "acme-crn");
+  expect(
+    (await runVerifier([log, "--checkpoint", writeTemporary("same-id", forged), "--key", path("public.pem")])).status,
+  ).toBe(1);
+  const renamed = makeVerifierKey(world.note).replace("acme-crm", "acme-crn");
   expect((await runVerifier([log, "--checkpoint", path("note"), "--key", renamed])).status).toBe(3);
   expect(parse(readFileSync(log, "utf8"))).toHaveLength(200);
 });

@@ -20,7 +20,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   await api.propose();
   const before = await copy();
   await api.propose();
-  const lost = (await api.propose()).audit_entry;
+  const lostEntry = (await api.propose()).audit_entry;
   await goBack(before);
   await api.post("propose", { tenant_id: "t1", kind: "config", target: "a", summary: "b" });
   const { length, head } = (await readHead(store))!;
@@ -34,22 +34,29 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   await api.propose();
   const log = Buffer.from((await api.get("audit?format=jsonl")).text);
 
-  const sound = await verify(log);
-  expect(sound).toMatchObject({ verdict: "consistent", losses: [{ actor: "ops", known: lost.id, continues: length }] });
-  expect(reportText("audit.jsonl", sound)).toContain(
-    `ops accepted that entries after ${length} up to ${lost.id} are lost`,
+  const lossReport = await verify(log);
+  expect(lossReport).toMatchObject({
+    verdict: "consistent",
+    losses: [{ actor: "ops", known: lostEntry.id, continues: length }],
+  });
+  expect(reportText("audit.jsonl", lossReport)).toContain(
+    `ops accepted that entries after ${length} up to ${lostEntry.id} are lost`,
   );
 
-  const kept = [{ length: lost.id, head: lost.current_hash, description: `the receipt of entry ${lost.id}` }];
+  const kept = [
+    { length: lostEntry.id, head: lostEntry.current_hash, description: `the receipt of entry ${lostEntry.id}` },
+  ];
   const report = await verify(log, kept);
   expect(report).toMatchObject({ verdict: "bad", findings_total: 1 });
-  expect(report.findings[0]!.message).toContain(`ops accepted that entries after ${length} up to ${lost.id} are lost`);
+  expect(report.findings[0]!.message).toContain(
+    `ops accepted that entries after ${length} up to ${lostEntry.id} are lost`,
+  );
   if (pythonMissing !== null) return;
-  const [gist] = verifyInPython([{ title: "loss", log, evidence: kept }]);
-  expect(gist).toEqual(summarizeReport(report));
+  const [pythonSummary] = verifyInPython([{ what: "loss", log, kept }]);
+  expect(pythonSummary).toEqual(summarizeReport(report));
   const path = join(folder, "audit.jsonl");
   writeFileSync(path, log);
-  const expected = ["--expected-length", String(lost.id), "--expected-head", lost.current_hash];
+  const expected = ["--expected-length", String(lostEntry.id), "--expected-head", lostEntry.current_hash];
   const { stdout } = runPython([path, ...expected]);
   expect(stdout).toContain(report.findings[0]!.message);
 });

@@ -1,18 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { normalizeName } from "../../lib/changes/rules/names.ts";
-import { normalizeName as verified } from "../../local/verify/policy.ts";
+import { normalizeName as normalizeInVerifier } from "../../local/verify/policy.ts";
 import { pythonMissing } from "../tamper/verifiers.ts";
 
 const NAMES = [" Ana  Meier\n", "Ana", "STRAßE", "ẞ", "ıda", "İda", "Οδυσσεύς", "Kim", "Ꭰ", "ŉ", "علی‌رضا", "⚡️ ana"];
 
 test("the verifier compares names as the service does", () => {
-  expect(NAMES.map(verified)).toEqual(NAMES.map(normalizeName));
+  expect(NAMES.map(normalizeInVerifier)).toEqual(NAMES.map(normalizeName));
 });
 
 test.skipIf(pythonMissing)("the verifier in Python compares names as the service does", () => {
   const script =
-    'import json, sys; sys.path.insert(0, "docs"); import verify_audit; print(json.dumps([verify_audit.normalize_name(one) for one in json.load(sys.stdin)]))';
+    'import json, sys; sys.path.insert(0, "docs"); import verify_audit; print(json.dumps([verify_audit.normalize_name(name) for name in json.load(sys.stdin)]))';
   const { stdout, stderr } = spawnSync("python3", ["-B", "-c", script], {
     input: JSON.stringify(NAMES),
     encoding: "utf8",

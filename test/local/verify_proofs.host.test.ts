@@ -20,7 +20,7 @@ import { rehashed, write } from "../tamper/world.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const PENS: Record<string, Signer> = {
+const SIGNERS: Record<string, Signer> = {
   Ana: passkey("ES256"),
   bo: passkey("EdDSA"),
   cém: passkey("RS256"),
@@ -29,12 +29,12 @@ const PENS: Record<string, Signer> = {
   fay: sshSigner("ssh-ed25519"),
   gus: sshSigner("ecdsa-sha2-nistp256"),
 };
-const PRINCIPALS = Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)]));
-const [PASSKEYS, SSH] = [3, 4];
+const PRINCIPALS = Object.fromEntries(Object.entries(SIGNERS).map(([name, signer]) => [name, person(signer)]));
+const [PASSKEY_COUNT, SSH_COUNT] = [3, 4];
 
 const folder = mkdtempSync(join(tmpdir(), "proofs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const file = (name: string, content: string): string => {
+const writeFile = (name: string, content: string): string => {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
 };
@@ -48,8 +48,8 @@ beforeAll(async () => {
   const intent = { principals: PRINCIPALS, policy };
   const api = await core({ intent });
   const { change_id } = await api.propose();
-  for (const [approver, pen] of Object.entries(PENS)) {
-    const reply = await decide(api, pen, "approve", { change_id, approver, note: `"${approver}"\n🙂` });
+  for (const [approver, signer] of Object.entries(SIGNERS)) {
+    const reply = await decide(api, signer, "approve", { change_id, approver, note: `"${approver}"\n🙂` });
     if (reply.status !== 200) throw new Error(reply.text);
   }
   const statement = await requestStatement(api, {
@@ -57,60 +57,60 @@ beforeAll(async () => {
     approver: "bo",
     proposal: JSON.stringify(PROPOSAL),
   });
-  const drafted = await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proofFields(PENS["bo"]!, statement) });
-  await decide(api, PENS["bo"]!, "withdraw", { change_id: drafted.body.change_id, approver: "bo" });
+  const drafted = await api.post("propose", { ...PROPOSAL, proposer: "bo", ...proofFields(SIGNERS["bo"]!, statement) });
+  await decide(api, SIGNERS["bo"]!, "withdraw", { change_id: drafted.body.change_id, approver: "bo" });
   const denied = await api.propose();
-  await decide(api, PENS["dora"]!, "deny", { change_id: denied.change_id, approver: "dora" });
+  await decide(api, SIGNERS["dora"]!, "deny", { change_id: denied.change_id, approver: "dora" });
   entries = await api.audit();
   actionEntries = await createActionLog(intent);
-  file("policy.json", JSON.stringify(manifest(intent)));
-  const swapped = { ...PRINCIPALS, Ana: PRINCIPALS["bo"], bo: PRINCIPALS["Ana"] };
-  file("other.json", JSON.stringify({ principals: { ...swapped, dora: person(sshSigner()) } }));
+  writeFile("policy.json", JSON.stringify(manifest(intent)));
+  const swappedKeys = { ...PRINCIPALS, Ana: PRINCIPALS["bo"], bo: PRINCIPALS["Ana"] };
+  writeFile("other.json", JSON.stringify({ principals: { ...swappedKeys, dora: person(sshSigner()) } }));
 });
 
 async function createActionLog(intent: Manifest): Promise<AuditEntry[]> {
   const { store, copy, goBack } = rewindingStore();
   const api = await core({ intent, store });
-  await postSignedAction(api, PENS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
-  await postSignedAction(api, PENS["bo"]!, "unfreeze", { actor: "bo" });
-  api.deps.clock.shift(-DAY);
+  await postSignedAction(api, SIGNERS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
+  await postSignedAction(api, SIGNERS["bo"]!, "unfreeze", { actor: "bo" });
+  api.deps.clock.set(-DAY);
   expect(
-    (await postSignedAction(api, PENS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status,
+    (await postSignedAction(api, SIGNERS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status,
   ).toBe(200);
   const urgent = { change_id: (await api.propose()).change_id, approver: "gus", note: "now" };
   const emergencyStatement = await requestStatement(api, { decision: "approve_emergency", ...urgent });
-  await api.post("approve", { ...urgent, emergency: true, ...proofFields(PENS["gus"]!, emergencyStatement) });
+  await api.post("approve", { ...urgent, emergency: true, ...proofFields(SIGNERS["gus"]!, emergencyStatement) });
   const review = { change_id: urgent.change_id, approver: "eli", verdict: "not_accepted", note: "why" };
-  expect((await decide(api, PENS["eli"]!, "review", review)).status).toBe(200);
+  expect((await decide(api, SIGNERS["eli"]!, "review", review)).status).toBe(200);
   const denied = { change_id: (await api.propose()).change_id, approver: "bo" };
-  await decide(api, PENS["bo"]!, "deny", denied);
+  await decide(api, SIGNERS["bo"]!, "deny", denied);
   const erased = await requestStatement(api, { decision: "erase", ...denied, note: "gone" });
-  const runs = { change_id: denied.change_id, actor: "bo", note: "gone", ...proofFields(PENS["bo"]!, erased) };
-  expect((await api.post("erase", runs)).status).toBe(200);
+  const erasure = { change_id: denied.change_id, actor: "bo", note: "gone", ...proofFields(SIGNERS["bo"]!, erased) };
+  expect((await api.post("erase", erasure)).status).toBe(200);
   const before = await copy();
   await api.propose();
   await goBack(before);
   expect((await api.post("propose", PROPOSAL)).status).toBe(503);
   const { length, head } = (await readHead(store))!;
   const loss = { actor: "dora", note: "failover", length: String(length), head };
-  expect((await postSignedAction(api, PENS["dora"]!, "accept_loss", loss)).status).toBe(200);
+  expect((await postSignedAction(api, SIGNERS["dora"]!, "accept_loss", loss)).status).toBe(200);
   return api.audit();
 }
 
 /**
  * Verifies exports under each policy with both verifiers and expects the same findings, with the same messages unless
- * `worded` is false: of two defects in one entry each verifier may report another.
+ * `compareMessages` is false: of two defects in one entry each verifier may report another.
  */
 async function verifyInBoth(
   logs: readonly (readonly AuditEntry[])[],
   policies: readonly (string | undefined)[] = [undefined],
-  worded = true,
+  compareMessages = true,
 ): Promise<Report[]> {
-  const ofProofs = (findings: Report["findings"]) =>
+  const selectProofFindings = (findings: Report["findings"]) =>
     findings
       .filter(({ rule }) => rule === "proof")
-      .map(({ message, ...where }) => (worded ? { message, ...where } : where));
-  const paths = logs.map((log, index) => file(`${index}.jsonl`, write(log)));
+      .map(({ message, ...where }) => (compareMessages ? { message, ...where } : where));
+  const paths = logs.map((log, index) => writeFile(`${index}.jsonl`, write(log)));
   const runs = policies.flatMap((policy) =>
     paths.map((path) => ({ path, policy: policy === undefined ? undefined : join(folder, policy) })),
   );
@@ -125,20 +125,20 @@ async function verifyInBoth(
   );
   if (pythonMissing === null) {
     const calls = runs.map(({ path, policy }) => [path, ...(policy ? ["--policy", policy] : [])]);
-    const reported = runPythonOften([...calls.map((args) => [...args, "--json"]), calls[0]!]);
+    const pythonResults = runPythonOften([...calls.map((args) => [...args, "--json"]), calls[0]!]);
     for (const [index, report] of reports.entries()) {
-      const inPython = JSON.parse(reported[index]!.stdout);
+      const inPython = JSON.parse(pythonResults[index]!.stdout);
       expect({
         ...inPython,
-        findings: ofProofs(inPython.findings),
+        findings: selectProofFindings(inPython.findings),
       }).toEqual({
         ...report,
-        findings: ofProofs(report.findings),
+        findings: selectProofFindings(report.findings),
       });
     }
     const lines = (text: string): string[] =>
       text.split("\n").filter((line) => /^signed|^decisions|: proof:/.test(line));
-    expect(lines(reported.at(-1)!.stdout)).toEqual(lines(reportText("", reports[0]!)));
+    expect(lines(pythonResults.at(-1)!.stdout)).toEqual(lines(reportText("", reports[0]!)));
   }
   return reports;
 }
@@ -146,18 +146,18 @@ async function verifyInBoth(
 const CONSISTENT = { verdict: "consistent", findings: [] };
 
 test("with an intent from outside as the policy every proof is verified", async () => {
-  const [report, ofActs] = await verifyInBoth([entries, actionEntries], ["policy.json"]);
-  expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 8, as_named: 0, not_checked: 0, unsigned: 0 });
-  expect(report!.proofs).toEqual({ verified: PASSKEYS + SSH + 3, as_named: 0, not_checked: 0, unsigned: 0 });
+  const [report, actionReport] = await verifyInBoth([entries, actionEntries], ["policy.json"]);
+  expect([report, actionReport]).toMatchObject([CONSISTENT, CONSISTENT]);
+  expect(actionReport!.proofs).toEqual({ verified: 8, as_named: 0, not_checked: 0, unsigned: 0 });
+  expect(report!.proofs).toEqual({ verified: PASSKEY_COUNT + SSH_COUNT + 3, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(reportText("x", report!)).toContain("valid signed decisions, with keys that the policy lists: 10");
 });
 
 test("without a policy SSH keys are taken from the log, and passkeys cannot be verified", async () => {
-  const [report, ofActs] = await verifyInBoth([entries, actionEntries]);
-  expect([report, ofActs]).toMatchObject([CONSISTENT, CONSISTENT]);
-  expect(ofActs!.proofs).toEqual({ verified: 0, as_named: 5, not_checked: 3, unsigned: 0 });
-  expect(report!.proofs).toEqual({ verified: 0, as_named: SSH + 1, not_checked: PASSKEYS + 2, unsigned: 0 });
+  const [report, actionReport] = await verifyInBoth([entries, actionEntries]);
+  expect([report, actionReport]).toMatchObject([CONSISTENT, CONSISTENT]);
+  expect(actionReport!.proofs).toEqual({ verified: 0, as_named: 5, not_checked: 3, unsigned: 0 });
+  expect(report!.proofs).toEqual({ verified: 0, as_named: SSH_COUNT + 1, not_checked: PASSKEY_COUNT + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with keys that only the log lists: 5");
 });
 
@@ -168,39 +168,45 @@ test("with other keys in the policy each decision not signed by them is reported
   expect(messages[0]).toBe("its proof was made by no key that the policy lists for Ana");
 });
 
-/** A log in which one entry's detail was edited, with everything behind it hashed again. */
-function edited(index: number, edit: (detail: Record<string, unknown>) => object, log = entries): AuditEntry[] {
+/** Returns a log with one entry's detail edited, and all later entries hashed again. */
+function editEntry(index: number, edit: (detail: Record<string, unknown>) => object, log = entries): AuditEntry[] {
   const entry = { ...log[index]!, detail: JSON.stringify(edit(JSON.parse(log[index]!.detail))) };
   return rehashed(log.with(index, entry), index);
 }
 
-const signed = (log = entries): number[] =>
+const listSigned = (log = entries): number[] =>
   log.flatMap(({ detail }, index) => (JSON.parse(detail).proof === undefined ? [] : [index]));
 
 test("a rewritten log that differs from the signed statements is bad, with or without policy", async () => {
-  const given = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "approved");
-  const consents = given;
-  // A log that ends there is verified sooner.
+  const signedConsents = listSigned().filter((index) => JSON.parse(entries[index]!.detail).decision === "approved");
   const log = entries;
-  const logs = consents.flatMap((index) =>
+  const logs = signedConsents.flatMap((index) =>
     ["note", "approver", "digest", "manifest_hash", "decision", "statement"].map((field) =>
-      edited(index, (detail) => ({ ...detail, [field]: field === "decision" ? "denied" : `${detail[field]}x` }), log),
+      editEntry(
+        index,
+        (detail) => ({ ...detail, [field]: field === "decision" ? "denied" : `${detail[field]}x` }),
+        log,
+      ),
     ),
   );
-  const moved = consents.map((index) => edited(index, (detail) => ({ ...detail, ...proofOf(signed().at(-1)!) }), log));
-  for (const { findings, verdict } of await verifyInBoth([...logs, ...moved], ["policy.json", undefined])) {
+  const withOtherProof = signedConsents.map((index) =>
+    editEntry(index, (detail) => ({ ...detail, ...proofOf(listSigned().at(-1)!) }), log),
+  );
+  for (const { findings, verdict } of await verifyInBoth([...logs, ...withOtherProof], ["policy.json", undefined])) {
     expect(verdict).toBe("bad");
     expect(findings).toMatchObject([{ rule: "proof" }]);
   }
 });
 
 test("a rewritten verdict, until, actor, note or accepted end does not match its signature", async () => {
-  const reported = signed(actionEntries).filter((index) => actionEntries[index]!.event_type !== "consent_decision");
+  const signedActions = listSigned(actionEntries).filter(
+    (index) => actionEntries[index]!.event_type !== "consent_decision",
+  );
   const logs = ["verdict", "until", "actor", "note", "length", "head"].flatMap((field) => {
-    const rewritten = reported
+    const rewritten = signedActions
       .filter((index) => JSON.parse(actionEntries[index]!.detail)[field])
       .filter((index) => field !== "actor" || actionEntries[index]!.event_type !== "emergency_reviewed")
-      .map((index) => edited(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` }), actionEntries));
+      .map((index) => editEntry(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` }), actionEntries));
     expect(rewritten.length, field).toBeGreaterThan(0);
     return rewritten;
   });
@@ -210,18 +216,18 @@ test("a rewritten verdict, until, actor, note or accepted end does not match its
 
 test("an unsigned decision of a person with keys is reported; bad if the log has the keys", async () => {
   const unsigned = (log: AuditEntry[]) => (index: number) =>
-    edited(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
-  const denied = signed().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
-  const logs = [...denied.map(unsigned(entries)), ...signed(actionEntries).map(unsigned(actionEntries))];
+    editEntry(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
+  const denied = listSigned().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
+  const logs = [...denied.map(unsigned(entries)), ...listSigned(actionEntries).map(unsigned(actionEntries))];
   expect(logs).toHaveLength(9);
   for (const { findings } of await verifyInBoth(logs, ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("has no signature") }]);
-  const silent = actionEntries.map((entry) => ({
+  const withoutProofs = actionEntries.map((entry) => ({
     ...entry,
     detail:
       entry.event_type === "intent_in_force" ? "{}" : JSON.stringify({ ...JSON.parse(entry.detail), proof: undefined }),
   }));
-  const [report] = await verifyInBoth([rehashed(silent, 0)], ["policy.json"]);
+  const [report] = await verifyInBoth([rehashed(withoutProofs, 0)], ["policy.json"]);
   expect(report).toMatchObject({ findings: [], proofs: { verified: 0, unsigned: 8 } });
   expect(reportText("x", report!)).toContain(`by names whose keys the policy lists: 8`);
 });
@@ -232,14 +238,14 @@ const proofOf = (index: number): object => {
 };
 
 test("an emergency consent rewritten to a denial does not match its signature", async () => {
-  const urgent = signed(actionEntries).find((index) => JSON.parse(actionEntries[index]!.detail).emergency)!;
-  const log = edited(urgent, (detail) => ({ ...detail, decision: "denied" }), actionEntries);
+  const urgent = listSigned(actionEntries).find((index) => JSON.parse(actionEntries[index]!.detail).emergency)!;
+  const log = editEntry(urgent, (detail) => ({ ...detail, decision: "denied" }), actionEntries);
   for (const { findings } of await verifyInBoth([log], ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof" }]);
 });
 
 test("a flipped bit of a proof is bad", async () => {
-  const logs = signed().flatMap((index) => {
+  const logs = listSigned().flatMap((index) => {
     const { proof } = JSON.parse(entries[index]!.detail);
     const log = entries;
     const fields = Object.keys(proof).filter((field) => !["type", "credential_id"].includes(field));
@@ -251,7 +257,7 @@ test("a flipped bit of a proof is bad", async () => {
         const flipped = Buffer.from(bytes);
         flipped[bit >> 3]! ^= 1 << (bit & 7);
         const text = isArmour ? encodeSshSignature(flipped) : flipped.toString("base64url");
-        return edited(index, (detail) => ({ ...detail, proof: { ...proof, [field]: text } }), log);
+        return editEntry(index, (detail) => ({ ...detail, proof: { ...proof, [field]: text } }), log);
       });
     });
   });
@@ -260,43 +266,49 @@ test("a flipped bit of a proof is bad", async () => {
 });
 
 test("an invalid policy is an error", async () => {
-  const nothing = file("nothing.json", "[]");
+  const nothing = writeFile("nothing.json", "[]");
   expect(() => readPolicy(nothing)).toThrow("is not JSON with the principals of an intent");
   if (pythonMissing === null)
-    expect(runPythonOften([[file("a.jsonl", write(entries)), "--policy", nothing]])[0]).toMatchObject({ status: 3 });
+    expect(runPythonOften([[writeFile("a.jsonl", write(entries)), "--policy", nothing]])[0]).toMatchObject({
+      status: 3,
+    });
 });
 
 test("signed applies, rollbacks and feeds are verified, and rewritten ones are reported", async () => {
   const policy = { signed_only: true, permissions: { apply: ["bo"], rollback: ["eli"], feed_kpis: ["Ana"] } };
   const api = await core({ intent: { principals: PRINCIPALS, policy } });
-  const signedBy = async (name: string, decision: string, fields: Record<string, string>) =>
-    proofFields(PENS[name]!, await requestStatement(api, { decision, approver: name, ...fields }));
+  const signAction = async (name: string, decision: string, fields: Record<string, string>) =>
+    proofFields(SIGNERS[name]!, await requestStatement(api, { decision, approver: name, ...fields }));
   const { change_id } = await api.propose();
-  await decide(api, PENS["dora"]!, "approve", { change_id, approver: "dora" });
+  await decide(api, SIGNERS["dora"]!, "approve", { change_id, approver: "dora" });
   const drift = { change_id, note: "set by hand", over_drift: "true" };
-  const fed = { csat: "1.5e-7", incident_rate: "-0.5", nrr_quarterly: "1e21" };
+  const kpis = { csat: "1.5e-7", incident_rate: "-0.5", nrr_quarterly: "1e21" };
   const posts: [string, Record<string, string>][] = [
-    ["apply", { change_id, actor: "bo", ...(await signedBy("bo", "apply", { change_id })) }],
-    ["rollback", { ...drift, actor: "eli", ...(await signedBy("eli", "rollback", drift)) }],
-    ["kpi", { ...fed, actor: "Ana", ...(await signedBy("Ana", "feed_kpis", { kpis: JSON.stringify(fed) })) }],
+    ["apply", { change_id, actor: "bo", ...(await signAction("bo", "apply", { change_id })) }],
+    ["rollback", { ...drift, actor: "eli", ...(await signAction("eli", "rollback", drift)) }],
+    ["kpi", { ...kpis, actor: "Ana", ...(await signAction("Ana", "feed_kpis", { kpis: JSON.stringify(kpis) })) }],
   ];
   for (const [path, fields] of posts) {
     const reply = await api.post(path, fields);
     expect(reply.status, reply.text).toBe(200);
   }
   const log: AuditEntry[] = await api.audit();
-  const [report, unnamed] = await verifyInBoth([log], ["policy.json", undefined]);
-  expect([report!.proofs, unnamed!.proofs]).toEqual([
+  const [report, withoutPolicy] = await verifyInBoth([log], ["policy.json", undefined]);
+  expect([report!.proofs, withoutPolicy!.proofs]).toEqual([
     { verified: 4, as_named: 0, not_checked: 0, unsigned: 0 },
     { verified: 0, as_named: 2, not_checked: 2, unsigned: 0 },
   ]);
-  const at = (type: string): number => log.findIndex(({ event_type }) => event_type === type);
+  const findEntry = (type: string): number => log.findIndex(({ event_type }) => event_type === type);
   const rewritten = [
-    edited(at("change_applied"), (detail) => ({ ...detail, actor: "fay" }), log),
-    edited(at("change_rolled_back"), ({ over_drift: _, ...detail }) => detail, log),
-    edited(at("change_rolled_back"), (detail) => ({ ...detail, note: "other" }), log),
-    edited(at("kpi_refreshed"), (detail) => ({ ...detail, values: { ...(detail["values"] as object), csat: 2 } }), log),
-    edited(at("kpi_refreshed"), (detail) => ({ ...detail, values: "none" }), log),
+    editEntry(findEntry("change_applied"), (detail) => ({ ...detail, actor: "fay" }), log),
+    editEntry(findEntry("change_rolled_back"), ({ over_drift: _, ...detail }) => detail, log),
+    editEntry(findEntry("change_rolled_back"), (detail) => ({ ...detail, note: "other" }), log),
+    editEntry(
+      findEntry("kpi_refreshed"),
+      (detail) => ({ ...detail, values: { ...(detail["values"] as object), csat: 2 } }),
+      log,
+    ),
+    editEntry(findEntry("kpi_refreshed"), (detail) => ({ ...detail, values: "none" }), log),
   ];
   for (const { findings } of await verifyInBoth(rewritten, ["policy.json"]))
     expect(findings).toMatchObject([{ rule: "proof" }]);
