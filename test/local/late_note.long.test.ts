@@ -4,7 +4,7 @@ import { verifyCertificate } from "../../local/verify/certificate.ts";
 import { service } from "../support/service.ts";
 import { summarizeReport, pythonMissing, verify, verifyInPython } from "../tamper/verifiers.ts";
 
-test(`a log with late notes verifies, and an edited note is found (${pythonMissing ?? "Python too"})`, async () => {
+test(`late notes verify, and an edit is found (${pythonMissing ?? "Python too"})`, async () => {
   const api = await service();
   const change_id = await api.bring("applied", { rationale: "" });
   for (const item of ["rationale", "note"])

@@ -33,7 +33,7 @@ async function startBridge({ token, fetch }: { token?: string; fetch?: typeof gl
   return { write, sendRequest, nextMessage, sent, input, running, deps };
 }
 
-test("messages of both protocol versions are sent, with the newer version's headers and the agent's secret", async () => {
+test("both protocol versions pass, with the agent's secret and the headers of the newer version", async () => {
   const { sendRequest, nextMessage, sent, input, running } = await startBridge({ token: SECRET });
   sendRequest(1, "server/discover");
   expect(await nextMessage()).toMatchObject({ id: 1, result: { instructions: expect.stringContaining(AGENT) } });

@@ -59,7 +59,7 @@ test.each([
   expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(content)));
 });
 
-test("every response forbids sniffing, framing, inline and foreign scripts, and embedding by other sites", async () => {
+test("every response forbids sniffing, framing, inline and foreign scripts, and cross-origin use", async () => {
   const headers = (await get("/"))!.headers;
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { backupScript } from "../../support/backup_script.ts";
-import { contentAfter, type Content, readContent, storedRecords, addWrites, workloadWrites } from "./model.ts";
+import { applyWrites, type Content, readContent, storedRecords, addWrites, workloadWrites } from "./model.ts";
 import { type AnyFileStore, openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 const OTHER_COLLECTIONS = ["meta", "counts", "changes", "live"];
@@ -26,7 +26,7 @@ async function expectConsistentCopy(folder: string): Promise<number> {
   const { sequence } = store.status();
   let content: Content = {};
   for (let n = 1; n <= sequence; n++)
-    content = contentAfter(
+    content = applyWrites(
       content,
       workloadWrites(n).filter(({ collection }) => collection !== "audit"),
     );

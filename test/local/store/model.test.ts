@@ -4,15 +4,7 @@ import { expect, test } from "vitest";
 import { sequenceId } from "../../../lib/store/collections.ts";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
 import { rounds } from "../../support/run_length.ts";
-import {
-  contentAfter,
-  type Content,
-  readContent,
-  storedRecords,
-  addWrites,
-  seededRandom,
-  type Write,
-} from "./model.ts";
+import { applyWrites, type Content, readContent, storedRecords, addWrites, seededRandom, type Write } from "./model.ts";
 import { openTestStore, temporaryFolder } from "./open_test_store.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
@@ -53,7 +45,7 @@ async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): 
     if (action < 0.9) {
       const group = Array.from({ length: 1 + randomBelow(4) }, randomWrites);
       await Promise.all(group.map((writes) => store.transact((tx) => addWrites(tx, writes))));
-      for (const writes of group) content = contentAfter(content, writes);
+      for (const writes of group) content = applyWrites(content, writes);
     } else if (action < 0.93) {
       const conflicting = store.transact(
         (tx) => (tx.put("things", "never", 1), tx.delete("meta", "id-1"), tx.put("things", "x", 1, 99)),

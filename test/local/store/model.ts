@@ -16,7 +16,7 @@ export interface Write {
 export type Content = Record<string, [revision: number, value: string | undefined]>;
 
 /** Returns the content after the writes of one more transaction. */
-export function contentAfter(content: Content, writes: readonly Write[]): Content {
+export function applyWrites(content: Content, writes: readonly Write[]): Content {
   const next = { ...content };
   const deletedRevisions = new Map<string, number>();
   for (const { collection, id, ...rest } of writes) {
@@ -90,7 +90,7 @@ export function workloadWrites(n: number): Write[] {
 /** Returns the content after each of the first `count` transactions of the workload; index 0 is empty. */
 export function contentsOfWorkload(count: number): Content[] {
   const contents: Content[] = [{}];
-  for (let n = 1; n <= count; n++) contents.push(contentAfter(contents[n - 1]!, workloadWrites(n)));
+  for (let n = 1; n <= count; n++) contents.push(applyWrites(contents[n - 1]!, workloadWrites(n)));
   return contents;
 }
 
