@@ -56,7 +56,7 @@ test("the host keeps its values while the file is broken", { timeout: 30_000 }, 
   expect(await nextLine()).toBe("t1 ui.banner = 1");
   const completeText = await text();
   await write(completeText.slice(0, -20));
-  expect(await nextError()).toMatch(/^keeping what is in use: /);
+  expect(await nextError()).toMatch(/^keeping the current values: /);
   await write(completeText);
   await apply(change("chg_2", { value: 2 }));
   expect(await nextLine()).toBe("t1 ui.banner = 2");

@@ -52,7 +52,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
     `ops accepted that entries after ${length} up to ${lostEntry.id} are lost`,
   );
   if (pythonMissing !== null) return;
-  const [pythonSummary] = verifyInPython([{ what: "loss", log, kept }]);
+  const [pythonSummary] = verifyInPython([{ title: "loss", log, evidence: kept }]);
   expect(pythonSummary).toEqual(summarizeReport(report));
   const path = join(folder, "audit.jsonl");
   writeFileSync(path, log);

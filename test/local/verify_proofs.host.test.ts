@@ -73,7 +73,7 @@ async function createActionLog(intent: Manifest): Promise<AuditEntry[]> {
   const api = await core({ intent, store });
   await postSignedAction(api, SIGNERS["dora"]!, "freeze", { actor: "dora", note: "ω", until: "2030-01-01T00:00:00Z" });
   await postSignedAction(api, SIGNERS["bo"]!, "unfreeze", { actor: "bo" });
-  api.deps.clock.set(-DAY);
+  api.deps.clock.shift(-DAY);
   expect(
     (await postSignedAction(api, SIGNERS["fay"]!, "accept_clock", { actor: "fay", note: "it ran ahead" })).status,
   ).toBe(200);

@@ -8,7 +8,7 @@ import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { AGE_CLASSES, listOverdueItems } from "../../../lib/projections/overdue.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
-import { openTestStore as openedFile, temporaryFolder } from "../../local/store/open_test_store.ts";
+import { openTestStore as openFile, temporaryFolder } from "../../local/store/open_test_store.ts";
 import { fails } from "../../support/scripted_adapter.ts";
 import { selectCases, LONG } from "../../support/run_length.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
