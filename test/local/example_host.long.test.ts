@@ -8,7 +8,7 @@ import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { canDecide, countRequiredApprovers, judgeTier } from "../../lib/changes/rules/policy.ts";
 import { createCrmFollowup } from "../../lib/changes/rules/propose.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { bench, change } from "./targets/file/fixture.ts";
+import { openFileAdapter, change } from "./targets/file/fixture.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../local/example/${name}`, import.meta.url));
 
@@ -26,7 +26,7 @@ async function startHost(path: string) {
 }
 
 test("the host waits for the file, then prints a line for each value that changes", { timeout: 30_000 }, async () => {
-  const { apply, rollback, write, path } = await bench({ path: "made/later/product.json" });
+  const { apply, rollback, write, path } = await openFileAdapter({ path: "made/later/product.json" });
   const { nextLine, nextError } = await startHost(path);
   const [first, second] = [
     change("chg_1", { value: { on: true } }),
@@ -50,7 +50,7 @@ test("the host waits for the file, then prints a line for each value that change
 });
 
 test("the host keeps its values while the file is broken", { timeout: 30_000 }, async () => {
-  const { apply, path, text, write } = await bench();
+  const { apply, path, text, write } = await openFileAdapter();
   await apply(change("chg_1", { value: 1 }));
   const { nextLine, nextError } = await startHost(path);
   expect(await nextLine()).toBe("t1 ui.banner = 1");

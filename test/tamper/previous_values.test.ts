@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { EffectRecord } from "../../lib/targets/effects.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { bench } from "../local/targets/file/fixture.ts";
+import { openFileAdapter } from "../local/targets/file/fixture.ts";
 import { core } from "../support/core.ts";
 import { LONG, rounds } from "../support/run_length.ts";
 import { seededIntegers } from "../support/seeded_integers.ts";
@@ -30,7 +30,7 @@ test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 :
   async (seed) => {
     const pick = seededIntegers(seed * 2_654_435_761);
     const store = memoryStore();
-    const target = await bench({ store });
+    const target = await openFileAdapter({ store });
     const api = await core({ store, adapter: target.adapter });
     const readValue = async () => (await target.content()).values?.t1?.["price.limit"];
     const stack: { id: string; before: unknown }[] = [];

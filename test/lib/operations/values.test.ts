@@ -16,7 +16,7 @@ import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { seededFractions } from "../projections/test_log.ts";
-import { bench, unsynced } from "../../local/targets/file/fixture.ts";
+import { openFileAdapter, unsyncedFiles } from "../../local/targets/file/fixture.ts";
 import { restartDeps } from "../../support/deps.ts";
 import { selectCases } from "../../support/run_length.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
@@ -319,7 +319,7 @@ test.each(selectCases([1, 2, 3, 4], 1))(
   async (seed) => {
     const nextFraction = seededFractions(seed);
     const random = (below: number): number => Math.floor(nextFraction() * below);
-    const { adapter, content } = await bench({ files: unsynced });
+    const { adapter, content } = await openFileAdapter({ files: unsyncedFiles });
     const api = await service({ adapter });
     const applied: string[] = [];
     const approved: string[] = [];

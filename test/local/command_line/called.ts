@@ -5,7 +5,7 @@ import { type Io, run } from "../../../local/command_line/run.ts";
 import { openDeps, type TestDeps, type TestOptions } from "../../support/deps.ts";
 
 /** The result of a call. */
-export interface Called {
+export interface CallResult {
   code: number | void;
   out: string;
   err: string;
@@ -16,18 +16,18 @@ export interface CommandLine {
   deps: TestDeps;
   /** The requests that were sent. */
   requests: Request[];
-  call(argv: readonly string[], over?: Partial<Io>): Promise<Called>;
+  call(argv: readonly string[], overrides?: Partial<Io>): Promise<CallResult>;
   /** Runs a command and returns the service's response; throws if the command fails. */
-  // oxlint-disable-next-line no-explicit-any -- whatever the service answered
-  answer(argv: readonly string[], over?: Partial<Io>): Promise<any>;
+  // oxlint-disable-next-line no-explicit-any -- the body of any response
+  answer(argv: readonly string[], overrides?: Partial<Io>): Promise<any>;
 }
 
 /** Opens a service and a command line that calls it. */
-export async function commandLine(options: TestOptions = {}): Promise<CommandLine> {
+export async function openCommandLine(options: TestOptions = {}): Promise<CommandLine> {
   const deps = await openDeps(options);
   const serve = app(deps);
   const requests: Request[] = [];
-  const call: CommandLine["call"] = async (argv, over = {}) => {
+  const call: CommandLine["call"] = async (argv, overrides = {}) => {
     const [out, err]: [string[], string[]] = [[], []];
     const io: Io = {
       env: {},
@@ -41,23 +41,23 @@ export async function commandLine(options: TestOptions = {}): Promise<CommandLin
       },
       out: (text) => void out.push(text),
       err: (text) => void err.push(text),
-      confirm: () => Promise.reject(new Error("nobody is asked")),
-      run: () => Promise.reject(new Error("nothing is run")),
+      confirm: () => Promise.reject(new Error("no confirmation is expected")),
+      run: () => Promise.reject(new Error("no program is expected")),
       save: async (response, file) => void out.push(`${file ?? ""}${await response.text()}`),
-      ...over,
+      ...overrides,
     };
     const code = await run(argv, io);
     return { code, out: out.join(""), err: err.join("") };
   };
-  const answer: CommandLine["answer"] = async (argv, over) => {
-    const { code, out, err } = await call([...argv, "--json"], over);
+  const answer: CommandLine["answer"] = async (argv, overrides) => {
+    const { code, out, err } = await call([...argv, "--json"], overrides);
     if (code !== 0) throw new Error(`${code}: ${err}`);
     return JSON.parse(out);
   };
   return { deps, requests, call, answer };
 }
 
-/** The arguments of a proposal without options. */
+/** The arguments of a valid proposal. */
 export const PROPOSE = "propose --tenant-id t1 --kind config --target ui.banner"
   .split(" ")
   .concat("--summary", "Show it");

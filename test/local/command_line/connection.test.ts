@@ -5,32 +5,32 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PROGRAMS } from "../../../local/command_line/programs.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
-import { commandLine, PROPOSE } from "./called.ts";
+import { openCommandLine, PROPOSE } from "./called.ts";
 
 const TOKEN = "an-admin-token-of-tests";
 const SECRET = "a-secret-of-an-agent";
 const folder = temporaryFolder();
-const file = (name: string, text: string): string => {
+const writeTemporary = (name: string, text: string): string => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
 
 test("tokens come from variables and files, and never from arguments", async () => {
-  const { call } = await commandLine({ adminToken: TOKEN });
-  const codeWith = async (env: Record<string, string>, ...more: string[]) =>
+  const { call } = await openCommandLine({ adminToken: TOKEN });
+  const exitCodeWith = async (env: Record<string, string>, ...more: string[]) =>
     (await call([...PROPOSE, ...more], { env })).code;
-  expect(await codeWith({})).toBe(5);
-  expect(await codeWith({ SVC_ADMIN_TOKEN: TOKEN })).toBe(0);
-  expect(await codeWith({ SVC_ADMIN_TOKEN_FILE: file("token", `${TOKEN}\n`) })).toBe(0);
-  expect(await codeWith({}, "--token-file", file("token", TOKEN))).toBe(0);
-  expect(await codeWith({ SVC_ADMIN_TOKEN: "another" })).toBe(5);
-  const refused = await call([...PROPOSE, "--token", TOKEN]);
-  expect(refused).toMatchObject({ code: 2, out: "", err: expect.stringContaining("unknown option '--token'") });
-  expect(refused.err).not.toContain(TOKEN);
+  expect(await exitCodeWith({})).toBe(5);
+  expect(await exitCodeWith({ SVC_ADMIN_TOKEN: TOKEN })).toBe(0);
+  expect(await exitCodeWith({ SVC_ADMIN_TOKEN_FILE: writeTemporary("token", `${TOKEN}\n`) })).toBe(0);
+  expect(await exitCodeWith({}, "--token-file", writeTemporary("token", TOKEN))).toBe(0);
+  expect(await exitCodeWith({ SVC_ADMIN_TOKEN: "another" })).toBe(5);
+  const rejected = await call([...PROPOSE, "--token", TOKEN]);
+  expect(rejected).toMatchObject({ code: 2, out: "", err: expect.stringContaining("unknown option '--token'") });
+  expect(rejected.err).not.toContain(TOKEN);
 });
 
 test("an agent proposes under its own name, and an action it may not take is an error", async () => {
-  const { call, answer } = await commandLine({
+  const { call, answer } = await openCommandLine({
     adminToken: TOKEN,
     intent: {
       principals: {
@@ -41,36 +41,36 @@ test("an agent proposes under its own name, and an action it may not take is an 
   const env = { SVC_AGENT_TOKEN: SECRET };
   const { change_id, proposer } = await answer(PROPOSE, { env });
   expect(proposer).toBe("agent:ci");
-  const refused = await call(["approve", change_id, "--approver", "ana"], { env });
-  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("(agent_may_not") });
+  const rejected = await call(["approve", change_id, "--approver", "ana"], { env });
+  expect(rejected).toMatchObject({ code: 1, err: expect.stringContaining("(agent_may_not") });
   const both = await call(PROPOSE, { env: { ...env, SVC_ADMIN_TOKEN: TOKEN } });
   expect(both).toMatchObject({ code: 2, err: expect.stringContaining("give one") });
 });
 
-describe("a wrong call exits with code 2 and says what to do", () => {
+describe("a call with wrong arguments exits with code 2 and names the remedy", () => {
   test.each<[string, string[], string]>([
     ["an unknown verb", ["aprove", "chg_1"], "Did you mean approve?"],
     ["an unknown option", [...PROPOSE, "--summery", "x"], "Did you mean --summary?"],
     ["a missing argument", ["show"], "change_id"],
     ["too many arguments", ["show", "chg_1", "chg_2"], "too many arguments"],
-    ["no such choice", [...PROPOSE, "--kind", "setting"], "Allowed choices are config"],
-    ["no number", [...PROPOSE, "--affected-users", "many"], "It must be a number"],
+    ["an unknown choice", [...PROPOSE, "--kind", "setting"], "Allowed choices are config"],
+    ["a text for a number", [...PROPOSE, "--affected-users", "many"], "It must be a number"],
     ["an argument that is empty", ["approve", ""], "'change_id'. It is empty"],
     ["an option before its verb", ["--json", "list"], "countersign list --json"],
-    ["no JSON", [...PROPOSE, "--value", "{on}"], "It is not valid JSON"],
+    ["text that is not JSON", [...PROPOSE, "--value", "{on}"], "It is not valid JSON"],
     ["JSON that can be read in two ways", [...PROPOSE, "--value", '{"on":1,"on":2}'], 'It repeats the member "on"'],
-    ["no KPI", ["kpi", "csat"], "name=number"],
+    ["a KPI without a value", ["kpi", "csat"], "name=number"],
     ["a KPI with two values", ["kpi", "csat=1", "csat=2"], "csat is given twice"],
-    ["no address", ["list", "--url", "gov.acme.example"], "must be an http or https URL"],
+    ["an address without a scheme", ["list", "--url", "gov.acme.example"], "must be an http or https URL"],
     ["a password in the address", ["list", "--url", "https://a:b@gov.acme.example"], "an address alone"],
     [
-      "a file that is not there",
+      "a file that does not exist",
       ["list", "--token-file", "/nowhere/token"],
       "--token-file /nowhere/token cannot be read (ENOENT)",
     ],
-    ["fields that the service refuses", ["propose", "--kind", "config"], "--tenant-id"],
+    ["fields that the service rejects", ["propose", "--kind", "config"], "--tenant-id"],
   ])("%s", async (_, argv, reported) => {
-    const { call } = await commandLine();
+    const { call } = await openCommandLine();
     const { code, out, err } = await call(argv);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain(reported);
@@ -78,9 +78,9 @@ describe("a wrong call exits with code 2 and says what to do", () => {
 });
 
 test("without arguments it lists its commands; --help and --version go to standard output", async () => {
-  const { call } = await commandLine();
-  const [bare, help] = [await call([]), await call(["--help"])];
-  expect(bare).toEqual(help);
+  const { call } = await openCommandLine();
+  const [withoutArguments, help] = [await call([]), await call(["--help"])];
+  expect(withoutArguments).toEqual(help);
   expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Exit codes:") });
   expect((await call(["help", "wait"])).out).toBe((await call(["wait", "--help"])).out);
   expect((await call(["help", "audit", "list"])).out).toBe((await call(["audit", "list", "--help"])).out);
@@ -90,7 +90,7 @@ test("without arguments it lists its commands; --help and --version go to standa
 });
 
 test("`help` for a command that is a program of its own shows that program's help", async () => {
-  const { call } = await commandLine();
+  const { call } = await openCommandLine();
   const serve = vi.spyOn(PROGRAMS["serve"]!, "main").mockResolvedValue(0);
   onTestFinished(() => serve.mockRestore());
   expect((await call(["help", "serve"])).code).toBe(0);
@@ -98,14 +98,14 @@ test("`help` for a command that is a program of its own shows that program's hel
 });
 
 test("a rejected field is named as an option only if there is such an option", async () => {
-  const { call } = await commandLine();
+  const { call } = await openCommandLine();
   const { err } = await call(["kpi", "nonsense=4"]);
   expect(err).toContain("nonsense is not a field");
   expect(err).not.toContain("--");
 });
 
 test("the service's address is --url, or else SVC_URL, with its path prefix", async () => {
-  const { call, requests } = await commandLine();
+  const { call, requests } = await openCommandLine();
   const env = { SVC_URL: "https://gov.acme.example/governance/" };
   await call(["whoami"], { env });
   await call(["whoami", "--url", "http://localhost:9000"], { env });
@@ -118,24 +118,28 @@ test("the service's address is --url, or else SVC_URL, with its path prefix", as
 });
 
 test("a token sent over unencrypted HTTP to another machine causes a warning", async () => {
-  const { call } = await commandLine();
-  const errOf = async (url: string) => (await call(["whoami", "--url", url], { env: { SVC_READ_TOKEN: TOKEN } })).err;
-  expect(await errOf("http://gov.acme.example")).toContain("without TLS");
-  expect(await errOf("https://gov.acme.example")).toBe("");
-  expect(await errOf("http://[::1]:8420")).toBe("");
+  const { call } = await openCommandLine();
+  const readWarning = async (url: string) =>
+    (await call(["whoami", "--url", url], { env: { SVC_READ_TOKEN: TOKEN } })).err;
+  expect(await readWarning("http://gov.acme.example")).toContain("without TLS");
+  expect(await readWarning("https://gov.acme.example")).toBe("");
+  expect(await readWarning("http://[::1]:8420")).toBe("");
 });
 
 test("an address with no service, or another server, exits with code 4", async () => {
-  const { call } = await commandLine();
-  const gone = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
-  const other = async () => new Response("<html>", { status: 404 });
-  expect(await call(["kpi", "csat=1"], { fetch: other })).toMatchObject({ code: 4 });
-  expect(await call(["whoami"], { fetch: gone })).toMatchObject({ code: 4, err: expect.stringContaining("SVC_URL") });
-  expect(await (await commandLine({ intent: null })).call(["list"])).toMatchObject({ code: 4 });
+  const { call } = await openCommandLine();
+  const unreachable = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
+  const otherServer = async () => new Response("<html>", { status: 404 });
+  expect(await call(["kpi", "csat=1"], { fetch: otherServer })).toMatchObject({ code: 4 });
+  expect(await call(["whoami"], { fetch: unreachable })).toMatchObject({
+    code: 4,
+    err: expect.stringContaining("SVC_URL"),
+  });
+  expect(await (await openCommandLine({ intent: null })).call(["list"])).toMatchObject({ code: 4 });
 });
 
 test("`mcp` sends each line to the service with the agent's secret, and prints the response", async () => {
-  const { call } = await commandLine();
+  const { call } = await openCommandLine();
   const sent: [url: string, authorization: string | null, body: string][] = [];
   const output = new PassThrough();
   const called = await call(["mcp", "--url", "http://127.0.0.1:9000/gov"], {
@@ -153,6 +157,6 @@ test("`mcp` sends each line to the service with the agent's secret, and prints t
     ["http://127.0.0.1:9000/gov/mcp", `Bearer ${SECRET}`, '{"jsonrpc":"2.0","id":7,"method":"tools/list"}'],
   ]);
   expect(output.read().toString()).toBe('{"jsonrpc":"2.0","id":7,"result":{}}\n');
-  const wrong = await call(["mcp", "--token-file", "admin"]);
-  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("never the admin token") });
+  const withAdminToken = await call(["mcp", "--token-file", "admin"]);
+  expect(withAdminToken).toMatchObject({ code: 2, err: expect.stringContaining("never the admin token") });
 });

@@ -8,60 +8,68 @@ import { gateTokenVerifier, readGateIssuers } from "../../../lib/identity/gate_i
 import { client } from "../../support/client.ts";
 import { testClock } from "../../support/clock.ts";
 import { keyServer, NOW_S, publicJwk, signedToken } from "../../support/token_issuer.ts";
-import { type CommandLine, commandLine } from "./called.ts";
+import { type CommandLine, openCommandLine } from "./called.ts";
 
-const X = "a".repeat(40);
-const ASK = ["gate", "deploy/42/production", "--tenant-id", "t1", "--head", X];
-const VALUE = JSON.stringify({ repository_id: 42, environment: "production", head: X });
+const HEAD = "a".repeat(40);
+const GATE_ARGUMENTS = ["gate", "deploy/42/production", "--tenant-id", "t1", "--head", HEAD];
+const VALUE = JSON.stringify({ repository_id: 42, environment: "production", head: HEAD });
 
 const propose = async ({ deps }: CommandLine): Promise<string> => {
   const { propose } = client(app(deps));
   return (await propose({ target: "deploy/42/production", value: VALUE })).change_id;
 };
-const recorded = async ({ deps }: CommandLine): Promise<object[]> =>
+const listReleaseChecks = async ({ deps }: CommandLine): Promise<object[]> =>
   (await client(app(deps)).audit()).flatMap(({ event_type, detail }) =>
     event_type === "release_checked" ? [JSON.parse(detail)] : [],
   );
 
 test("refused, waiting and allowed have different exit codes, and print the reason", async () => {
-  const cli = await commandLine();
-  expect(await cli.call(ASK)).toEqual({
+  const cli = await openCommandLine();
+  expect(await cli.call(GATE_ARGUMENTS)).toEqual({
     code: 6,
     out: "refused\n  no change of this target releases this head; propose one\n",
     err: "",
   });
   const id = await propose(cli);
   const waiting = `waiting  ${id}\n  ${id} waits for 1 more consent (required_approvers)\n`;
-  expect(await cli.call(ASK)).toEqual({ code: 7, out: waiting, err: "" });
+  expect(await cli.call(GATE_ARGUMENTS)).toEqual({ code: 7, out: waiting, err: "" });
   await client(app(cli.deps)).must("approve", id);
-  expect(await cli.call(ASK)).toEqual({ code: 0, out: `allowed  ${id}\n`, err: "" });
-  expect(JSON.parse((await cli.call([...ASK, "--json"])).out)).toMatchObject({ state: "allowed", change_id: id });
-  expect(await recorded(cli)).toEqual([]);
+  expect(await cli.call(GATE_ARGUMENTS)).toEqual({ code: 0, out: `allowed  ${id}\n`, err: "" });
+  expect(JSON.parse((await cli.call([...GATE_ARGUMENTS, "--json"])).out)).toMatchObject({
+    state: "allowed",
+    change_id: id,
+  });
+  expect(await listReleaseChecks(cli)).toEqual([]);
 });
 
 test("--wait waits for consent, also while the service does not answer", async () => {
-  const cli = await commandLine();
+  const cli = await openCommandLine();
   const id = await propose(cli);
   const serve = app(cli.deps);
-  let asked = 0;
+  let requests = 0;
   const fetch = async (request: Request): Promise<Response> => {
-    asked++;
-    if (asked === 2) await client(serve).must("approve", id);
-    if (asked === 2) return Response.json({ code: "store_unavailable", error: "not now" }, { status: 503 });
+    requests++;
+    if (requests === 2) await client(serve).must("approve", id);
+    if (requests === 2) return Response.json({ code: "store_unavailable", error: "not now" }, { status: 503 });
     return serve(request);
   };
-  const called = await cli.call([...ASK, "--timeout", "60", "--interval", "0.001"], { fetch, now: Date.now });
-  expect(called).toMatchObject({ code: 0, out: `allowed  ${id}\n` });
-  expect(called.err).toMatch(/^waiting .*\n {2}.*waits for 1 more consent.*\nno answer: not now\n$/);
-  expect(asked).toBe(3);
+  const result = await cli.call([...GATE_ARGUMENTS, "--timeout", "60", "--interval", "0.001"], {
+    fetch,
+    now: Date.now,
+  });
+  expect(result).toMatchObject({ code: 0, out: `allowed  ${id}\n` });
+  expect(result.err).toMatch(/^waiting .*\n {2}.*waits for 1 more consent.*\nno answer: not now\n$/);
+  expect(requests).toBe(3);
 });
 
 test("at the end of --wait the state is still `waiting`, and each message is printed once", async () => {
-  const cli = await commandLine();
+  const cli = await openCommandLine();
   await propose(cli);
   let ms = 0;
-  const called = await cli.call([...ASK, "--timeout", "0.05", "--interval", "0.001"], { now: () => (ms += 20) });
-  expect([called.code, called.err.match(/waiting/g)?.length, cli.requests.length]).toEqual([7, 1, 3]);
+  const result = await cli.call([...GATE_ARGUMENTS, "--timeout", "0.05", "--interval", "0.001"], {
+    now: () => (ms += 20),
+  });
+  expect([result.code, result.err.match(/waiting/g)?.length, cli.requests.length]).toEqual([7, 1, 3]);
 });
 
 test.each([
@@ -73,20 +81,20 @@ test.each([
   { state: "allowed", allowed: false, change_id: "chg_1", page: null, reasons: [] },
   { state: "allowed", change_id: "chg_1", page: null, reasons: [] },
   { state: "allowed", allowed: true, change_id: "chg_1", page: null },
-])("a success that is no decision allows nothing: %j", async (body) => {
-  const { call } = await commandLine();
-  const { code, out, err } = await call(ASK, { fetch: async () => Response.json(body) });
+])("a response that is not a decision allows nothing: %j", async (body) => {
+  const { call } = await openCommandLine();
+  const { code, out, err } = await call(GATE_ARGUMENTS, { fetch: async () => Response.json(body) });
   expect([code, out, err]).toEqual([4, "", expect.stringContaining("something other than a decision")]);
 });
 
 test.each([
   [["gate", "deploy/42/production", "--tenant-id", "t1"], "--tenant-id and --head are required"],
-  [[...ASK.slice(0, -1), "abc"], "head must be a full commit id"],
-  [[...ASK, "--timeout", "soon"], "--timeout is a number of seconds"],
-  [[...ASK, "--interval", "-1"], "--interval is a number of seconds"],
-  [[...ASK, "--ci-token-file", "/none"], "--ci-token-file"],
-])("%j is called wrongly", async (argv, message) => {
-  const { call } = await commandLine();
+  [[...GATE_ARGUMENTS.slice(0, -1), "abc"], "head must be a full commit id"],
+  [[...GATE_ARGUMENTS, "--timeout", "soon"], "--timeout is a number of seconds"],
+  [[...GATE_ARGUMENTS, "--interval", "-1"], "--interval is a number of seconds"],
+  [[...GATE_ARGUMENTS, "--ci-token-file", "/none"], "--ci-token-file"],
+])("%j is rejected with exit code 2", async (argv, message) => {
+  const { call } = await openCommandLine();
   const { code, err } = await call(argv);
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
@@ -103,19 +111,30 @@ test("the admin token and a CI token record the answer; a token for another comm
   };
   const issuers = readGateIssuers(JSON.stringify({ issuers: [{ ...issuer, claims }] }));
   const admin = "an-admin-token-of-tests";
-  const cli = await commandLine({ clock, adminToken: admin, gateTokens: gateTokenVerifier(issuers, { clock, fetch }) });
+  const cli = await openCommandLine({
+    clock,
+    adminToken: admin,
+    gateTokens: gateTokenVerifier(issuers, { clock, fetch }),
+  });
   const { post } = client(app(cli.deps));
   const fields = { tenant_id: "t1", kind: "config", target: "deploy/42/production", summary: "Release", value: VALUE };
   await post("propose", fields, { "x-svc-admin-token": admin });
-  const said = { iss: "https://ci.example", aud: "us", sub: "shop", exp: NOW_S + 300, environment: "production" };
-  const tokenOf = (sha: string) => signedToken({ ...said, sha, repository_id: "42" }, { kid: "ci", alg: "RS256" });
+  const tokenClaims = {
+    iss: "https://ci.example",
+    aud: "us",
+    sub: "shop",
+    exp: NOW_S + 300,
+    environment: "production",
+  };
+  const makeToken = (sha: string) =>
+    signedToken({ ...tokenClaims, sha, repository_id: "42" }, { kid: "ci", alg: "RS256" });
   const folder = mkdtempSync(join(tmpdir(), "gate-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "token");
-  writeFileSync(file, `${await tokenOf(X)}\n`);
-  expect((await cli.call([...ASK, "--ci-token-file", file])).code).toBe(7);
-  expect((await cli.call(ASK, { env: { SVC_CI_TOKEN: await tokenOf("b".repeat(40)) } })).code).toBe(5);
-  expect((await cli.call([...ASK, "--record"])).code).toBe(5);
-  expect((await cli.call([...ASK, "--record"], { env: { SVC_ADMIN_TOKEN: admin } })).code).toBe(7);
-  expect(await recorded(cli)).toMatchObject([{ caller: { sub: "shop" } }, { state: "waiting" }]);
+  writeFileSync(file, `${await makeToken(HEAD)}\n`);
+  expect((await cli.call([...GATE_ARGUMENTS, "--ci-token-file", file])).code).toBe(7);
+  expect((await cli.call(GATE_ARGUMENTS, { env: { SVC_CI_TOKEN: await makeToken("b".repeat(40)) } })).code).toBe(5);
+  expect((await cli.call([...GATE_ARGUMENTS, "--record"])).code).toBe(5);
+  expect((await cli.call([...GATE_ARGUMENTS, "--record"], { env: { SVC_ADMIN_TOKEN: admin } })).code).toBe(7);
+  expect(await listReleaseChecks(cli)).toMatchObject([{ caller: { sub: "shop" } }, { state: "waiting" }]);
 });

@@ -3,23 +3,23 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { manifest } from "../../support/intents.ts";
-import { commandLine } from "./called.ts";
+import { openCommandLine } from "./called.ts";
 
 /** Runs `countersign intent test` with scenarios in YAML. */
-async function testing(scenarios: string, intent: object = manifest()) {
+async function runIntentTest(scenarios: string, intent: object = manifest()) {
   const folder = await temporaryFolder();
   const [intentPath, path] = [join(folder, "intent.json"), join(folder, "scenarios.yaml")];
   await Promise.all([writeFile(intentPath, JSON.stringify(intent)), writeFile(path, scenarios)]);
-  const { call, requests } = await commandLine({ intent: null });
-  const called = await call(["intent", "test", intentPath, path]);
-  return { ...called, path, intentPath, requests };
+  const { call, requests } = await openCommandLine({ intent: null });
+  const result = await call(["intent", "test", intentPath, path]);
+  return { ...result, path, intentPath, requests };
 }
 
 const scenario = (status: number) =>
   `[{ name: who, when: { by: ana, request: GET /api/product/intent }, expect: { status: ${status} } }]`;
 
 test("`intent test` runs scenarios without a service", async () => {
-  const { code, out, err, requests } = await testing(scenario(200));
+  const { code, out, err, requests } = await runIntentTest(scenario(200));
   expect({ code, out, err, requests }).toEqual({
     code: 0,
     out: "ok    who\n1 scenario passes\n",
@@ -29,15 +29,15 @@ test("`intent test` runs scenarios without a service", async () => {
 });
 
 test("`intent test` exits with code 1 if a scenario fails, and shows the difference", async () => {
-  const { code, out, path } = await testing(scenario(404));
+  const { code, out, path } = await runIntentTest(scenario(404));
   expect([code, out]).toEqual([1, expect.stringContaining(`${path}:1: status expected 404, got 200\n`)]);
 });
 
 test.each([
   ["scenarios", "- nam: x", {}, /^countersign: \S+scenarios\.yaml: line 1, scenario 1: .* did you mean name\?/],
   ["intent", scenario(200), { version: 1 }, /^countersign: \S+intent\.json: version must be text/],
-])("intent test names the file of invalid %s", async (_, scenarios, over, message) => {
-  const { code, err } = await testing(scenarios, manifest(over));
+])("intent test names the file of invalid %s", async (_, scenarios, overrides, message) => {
+  const { code, err } = await runIntentTest(scenarios, manifest(overrides));
   expect([code, err]).toEqual([1, expect.stringMatching(message)]);
 });
 
@@ -46,7 +46,7 @@ test("`intent diff` exits with code 1 if the new intent allows more, otherwise w
   const [wide, narrow] = [join(folder, "wide.json"), join(folder, "narrow.json")];
   await writeFile(wide, JSON.stringify(manifest({ update_epoch: 4 })));
   await writeFile(narrow, JSON.stringify(manifest({ policy: { consent_ttl_hours: 72 } })));
-  const { call } = await commandLine({ intent: null });
+  const { call } = await openCommandLine({ intent: null });
   const sentence = "A change without consent now waits as long as it takes; it was 72 hours.";
   expect(await call(["intent", "diff", narrow, wide])).toEqual({ code: 1, out: `+ ${sentence}\n`, err: "" });
   const { code, out } = await call(["intent", "diff", narrow, wide, "--json"]);
@@ -67,7 +67,7 @@ test("`intent diff` of equal intents says that they do not differ", async () => 
   const [old, next] = [join(folder, "old.json"), join(folder, "new.json")];
   await writeFile(old, JSON.stringify(manifest()));
   await writeFile(next, JSON.stringify(manifest({ update_epoch: 4, version: "2026.12" })));
-  const { call } = await commandLine({ intent: null });
+  const { call } = await openCommandLine({ intent: null });
   expect(await call(["intent", "diff", old, next])).toEqual({
     code: 0,
     out: "both intents allow the same\n",

@@ -6,10 +6,10 @@ import { sshSigner } from "../../support/passkeys.ts";
 import { AS_AGENT, PROPOSAL_WITHIN_BOUNDS, MANDATE_INTENT, SIGNERS, PRINCIPALS } from "../../support/mandates.ts";
 import { json } from "../../support/requests.ts";
 import { person } from "../../support/signed.ts";
-import { commandLine } from "./called.ts";
+import { openCommandLine } from "./called.ts";
 
 const una = sshSigner();
-const PEN_OF = { ...SIGNERS, una };
+const ALL_SIGNERS = { ...SIGNERS, una };
 const INTENT = { ...MANDATE_INTENT, principals: { ...PRINCIPALS, una: person(una) } };
 const DRAFT = [
   ..."mandate draft --agent agent:pricing --max-per-day 3 --until 2026-01-20T00:00:00Z".split(" "),
@@ -18,19 +18,19 @@ const DRAFT = [
 ];
 
 /** Signs like `ssh-keygen`, with the key of a name. */
-const REAL: Partial<Io> = {
-  run: async (_program, args, statement) => PEN_OF[args.at(-1) as "una"].sign(statement).signature as string,
+const SIGN_WITH_KEYS: Partial<Io> = {
+  run: async (_program, args, statement) => ALL_SIGNERS[args.at(-1) as "una"].sign(statement).signature as string,
 };
 
-async function opened() {
-  const line = await commandLine({ intent: INTENT });
-  const act = (words: string, name: "bo" | "una", ...more: string[]) =>
-    line.call([...words.split(" "), "--approver", name, "--key", name, "--yes", ...more], REAL);
+async function openWithMandates() {
+  const line = await openCommandLine({ intent: INTENT });
+  const act = (command: string, name: "bo" | "una", ...more: string[]) =>
+    line.call([...command.split(" "), "--approver", name, "--key", name, "--yes", ...more], SIGN_WITH_KEYS);
   return { ...line, act };
 }
 
 test("a mandate is drafted, signed, narrowed, shown, resumed and revoked", async () => {
-  const { call, answer, act, deps } = await opened();
+  const { call, answer, act, deps } = await openWithMandates();
   const { mandate_id: id } = await answer(DRAFT);
   expect((await call(["mandate", "sign", id, "--approver", "bo"])).err).toContain("(proof_required");
   expect(await act(`mandate sign ${id}`, "bo")).toMatchObject({
@@ -58,15 +58,15 @@ test("a mandate is drafted, signed, narrowed, shown, resumed and revoked", async
 });
 
 test("a mandate is not signed if the service shows other bounds than it asks to be signed", async () => {
-  const { answer, call, deps, act } = await opened();
+  const { answer, call, deps, act } = await openWithMandates();
   const { mandate_id: id } = await answer(DRAFT);
-  const lying: Io["fetch"] = async (request) => {
+  const alteringFetch: Io["fetch"] = async (request) => {
     const reply = await app(deps)(request);
     if (!request.url.includes("/mandates/")) return reply;
     return Response.json({ ...((await reply.json()) as object), max_per_day: 1 });
   };
-  const words = ["mandate", "sign", id, "--approver", "bo", "--key", "bo", "--yes"];
-  expect(await call(words, { fetch: lying })).toMatchObject({
+  const command = ["mandate", "sign", id, "--approver", "bo", "--key", "bo", "--yes"];
+  expect(await call(command, { fetch: alteringFetch })).toMatchObject({
     code: 1,
     err: expect.stringContaining("nothing was signed"),
   });

@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { temporaryFolder } from "../../e2e/server.ts";
-import { commandLine } from "./called.ts";
+import { openCommandLine } from "./called.ts";
 
 const EXAMPLE = "examples/plans/relaunch.yaml";
 const { sets, ...fields } = parse(readFileSync(EXAMPLE, "utf8")) as { sets: object[] };
 
-const written = (text: string): string => {
+const writePlan = (text: string): string => {
   const path = join(temporaryFolder(), "plan.yaml");
   writeFileSync(path, text);
   return path;
 };
 
 test("a plan is proposed from a file, decided and shown with each of its values", async () => {
-  const { call, answer } = await commandLine({});
+  const { call, answer } = await openCommandLine({});
   const { change_id, ...change } = await answer(["plan", EXAMPLE, "--summary", "Another title"]);
   expect(change).toMatchObject({ ...fields, summary: "Another title", sets });
   const { out } = await call(["show", change_id]);
@@ -27,19 +27,21 @@ test("a plan is proposed from a file, decided and shown with each of its values"
 });
 
 test("a plan file may be only the list of entries, in YAML or JSON", async () => {
-  const { answer } = await commandLine({});
-  const stated = ["--tenant-id", "t1", "--kind", "config", "--target", "release.8", "--summary", "s"];
-  const change = await answer(["plan", written(JSON.stringify(sets)), ...stated]);
+  const { answer } = await openCommandLine({});
+  const options = ["--tenant-id", "t1", "--kind", "config", "--target", "release.8", "--summary", "s"];
+  const change = await answer(["plan", writePlan(JSON.stringify(sets)), ...options]);
   expect(change).toMatchObject({ target: "release.8", sets });
 });
 
 test("numbers in notations that JSON would write differently are sent unchanged", async () => {
-  const { answer } = await commandLine({});
+  const { answer } = await openCommandLine({});
   const values = ["-.5", "+1.50", "1.", "1e3", "010", "0.1"].map((value) => `{ value: { deep: ${value} } }`);
-  const named = values.map((value, index) => value.replace("{", `{ tenant_id: t1, target: ui.${index},`));
-  const text = `{ tenant_id: t1, kind: config, target: r, summary: s, sets: [${named.join(", ")}] }`;
-  const change = await answer(["plan", written(text)]);
-  expect(change.sets.map((one: { value: { deep: number } }) => one.value.deep)).toEqual([-0.5, 1.5, 1, 1000, 10, 0.1]);
+  const entries = values.map((value, index) => value.replace("{", `{ tenant_id: t1, target: ui.${index},`));
+  const text = `{ tenant_id: t1, kind: config, target: r, summary: s, sets: [${entries.join(", ")}] }`;
+  const change = await answer(["plan", writePlan(text)]);
+  expect(change.sets.map((entry: { value: { deep: number } }) => entry.value.deep)).toEqual([
+    -0.5, 1.5, 1, 1000, 10, 0.1,
+  ]);
 });
 
 test.each([
@@ -50,9 +52,9 @@ test.each([
   ["a number beyond all", "sets: [{ value: .inf }]", "put it in quotes"],
   ["no YAML", "sets: [", "is not YAML"],
   ["no proposal", "50", "has no proposal"],
-])("a file with %s is refused", async (_, text, message) => {
-  const { call } = await commandLine({});
-  const { code, err } = await call(["plan", written(text)]);
+])("a file with %s is rejected", async (_, text, message) => {
+  const { call } = await openCommandLine({});
+  const { code, err } = await call(["plan", writePlan(text)]);
   expect([code, err]).toEqual([1, expect.stringContaining(message)]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatFacts, formatTable, escapeInvisible, formatEntry } from "../../../local/command_line/text.ts";
-import { commandLine } from "./called.ts";
+import { openCommandLine } from "./called.ts";
 
 test("columns are aligned in every script", () => {
   const lines = formatTable(
@@ -34,7 +34,7 @@ test("in a narrow terminal the least needed columns are omitted before the last 
 
 test("control and invisible characters are escaped", async () => {
   expect(escapeInvisible("a\u001b[2Jb\u202Ec\u200Bd\ne")).toBe("a\\u{1b}[2Jb\\u{202e}c\\u{200b}d\\u{a}e");
-  const { call } = await commandLine();
+  const { call } = await openCommandLine();
   const evil = "Fine\u001b]0;owned\u0007\u202Elaw";
   await call([
     "propose",

@@ -11,21 +11,21 @@ import { VERBS } from "../../../local/command_line/verbs/index.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { get } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { commandLine, PROPOSE } from "./called.ts";
+import { openCommandLine, PROPOSE } from "./called.ts";
 
 test.each(["null", "0", "false", '""', "[null]", "0.1"])("--value %s is sent as it is", async (value) => {
-  const { answer } = await commandLine({});
+  const { answer } = await openCommandLine({});
   expect((await answer([...PROPOSE, "--value", value])).value).toEqual(JSON.parse(value));
 });
 
 test("a value with a number that would be rounded is rejected", async () => {
-  const { call } = await commandLine({});
+  const { call } = await openCommandLine({});
   const { code, err } = await call([...PROPOSE, "--value", '{"id":9007199254740993}']);
   expect([code, err]).toEqual([2, expect.stringContaining("write it as a string")]);
 });
 
 test("a change goes from proposal to rollback", async () => {
-  const { call, answer } = await commandLine({ adapter: scriptedAdapter() });
+  const { call, answer } = await openCommandLine({ adapter: scriptedAdapter() });
   const proposed = await answer([...PROPOSE, "--value", '{"on":true}', "--affected-users", "12", "--no-reversible"]);
   expect(proposed).toMatchObject({ value: { on: true }, affected_users: 12, reversible: false, tier: "major" });
   const id = proposed.change_id;
@@ -34,23 +34,23 @@ test("a change goes from proposal to rollback", async () => {
   expect(approved).toMatchObject({ code: 0, out: `${id}  approved, entry 3\n`, err: "" });
   expect((await call(["apply", id, "--dry-run"])).out).toMatch(/approved \(scripted: valid\), dry run/);
   expect((await call(["apply", id, "--actor", "bo"])).out).toBe(`${id}  applied (scripted: applied), entry 4\n`);
-  const shown = (await call(["show", id])).out;
+  const showText = (await call(["show", id])).out;
   for (const part of [`${id}  applied`, "Show it", '{"on":true}', "ana, claimed", "Applied by bo"])
-    expect(shown).toContain(part);
+    expect(showText).toContain(part);
   expect((await call(["rollback", id])).out).toContain("rolled_back");
-  const { change_id: open } = await answer(PROPOSE);
-  const waiting = (await call(["list", "--status", "pending_consent"])).out.trim().split("\n");
-  expect(waiting[1]).toMatch(
-    new RegExp(`^${open}  pending_consent  standard  -  +-  +t1  +ui\\.banner \\(sets nothing\\)  Show it$`),
+  const { change_id: pending } = await answer(PROPOSE);
+  const pendingLines = (await call(["list", "--status", "pending_consent"])).out.trim().split("\n");
+  expect(pendingLines[1]).toMatch(
+    new RegExp(`^${pending}  pending_consent  standard  -  +-  +t1  +ui\\.banner \\(sets nothing\\)  Show it$`),
   );
-  const listed = (await call(["list", "--status", "rolled_back"])).out.trim().split("\n");
-  expect(listed).toHaveLength(2);
-  expect(listed[1]).toMatch(new RegExp(`^${id}  rolled_back  major  .* t1 +ui\\.banner  Show it$`));
+  const listLines = (await call(["list", "--status", "rolled_back"])).out.trim().split("\n");
+  expect(listLines).toHaveLength(2);
+  expect(listLines[1]).toMatch(new RegExp(`^${id}  rolled_back  major  .* t1 +ui\\.banner  Show it$`));
   expect((await call(["list", "--status", "denied"])).out).toBe("no changes\n");
 });
 
 test("`show` distinguishes what blocks an apply from mere warnings", async () => {
-  const { call, answer } = await commandLine({ intent: { policy: { on_conflict: "report" } } });
+  const { call, answer } = await openCommandLine({ intent: { policy: { on_conflict: "report" } } });
   const { change_id: first } = await answer(PROPOSE);
   const { change_id: second } = await answer(PROPOSE);
   const { out } = await call(["show", second]);
@@ -62,7 +62,7 @@ test("`show` distinguishes what blocks an apply from mere warnings", async () =>
 });
 
 test("deny, withdraw and revoke end a change, each recorded under its name", async () => {
-  const { call, answer } = await commandLine();
+  const { call, answer } = await openCommandLine();
   const propose = async () => (await answer([...PROPOSE, "--proposer", "pat"])).change_id as string;
   const denied = await propose();
   expect((await call(["deny", denied, "--approver", "ana"])).out).toContain(`${denied}  denied`);
@@ -75,10 +75,10 @@ test("deny, withdraw and revoke end a change, each recorded under its name", asy
 
 test("a dry run before consent shows the target's value; a change shows drift and relations", async () => {
   const adapter = scriptedAdapter();
-  const { call, answer, deps } = await commandLine({ adapter });
+  const { call, answer, deps } = await openCommandLine({ adapter });
   const { change_id: old } = await answer([...PROPOSE, "--value", "1", "--proposer", "pat"]);
-  const dryRun = async (holds: { value: unknown } | null) => {
-    adapter.held = async () => holds;
+  const dryRun = async (current: { value: unknown } | null) => {
+    adapter.held = async () => current;
     return (await call(["apply", old, "--dry-run"])).out;
   };
   expect(await dryRun({ value: { on: "\u001b[2J" } })).toMatch(
@@ -90,28 +90,28 @@ test("a dry run before consent shows the target's value; a change shows drift an
   await call(["apply", old]);
   adapter.host.set(old, "absent");
   await checkDrift(deps);
-  const { change_id: back } = await answer([...PROPOSE, "--value", "1", "--supersedes", old]);
-  const shown = (await call(["show", old])).out;
-  expect(shown).toContain("Drifted: the host product shows nothing of it, seen 2026-");
-  expect(shown).toContain(
-    `Related changes:\n  Show it (${back}, pending_consent): waits on this target, supersedes this\n`,
+  const { change_id: newer } = await answer([...PROPOSE, "--value", "1", "--supersedes", old]);
+  const showText = (await call(["show", old])).out;
+  expect(showText).toContain("Drifted: the host product shows nothing of it, seen 2026-");
+  expect(showText).toContain(
+    `Related changes:\n  Show it (${newer}, pending_consent): waits on this target, supersedes this\n`,
   );
-  expect((await call(["show", back])).out).toContain(
+  expect((await call(["show", newer])).out).toContain(
     `  Show it by pat (${old}, applied): is what the target holds, is superseded by this\n`,
   );
 });
 
 test("a missing part of a decided change can be added once as a late note, shown as such", async () => {
-  const { call, answer } = await commandLine();
+  const { call, answer } = await openCommandLine();
   const { change_id: id } = await answer([...PROPOSE, "--proposer", "pat"]);
-  const say = (note: string) => call(["note", id, "--item", "rationale", "--note", note, "--actor", "bo"]);
-  expect((await say("too soon")).code).toBe(1);
+  const addNote = (note: string) => call(["note", id, "--item", "rationale", "--note", note, "--actor", "bo"]);
+  expect((await addNote("too soon")).code).toBe(1);
   await call(["deny", id, "--approver", "ana"]);
-  expect(await say("Support asked\u001b[2J for it")).toMatchObject({
+  expect(await addNote("Support asked\u001b[2J for it")).toMatchObject({
     code: 0,
     out: `${id}  denied, late rationale, entry 4\n`,
   });
-  expect((await say("again")).err).toContain("one was added already");
+  expect((await addNote("again")).err).toContain("one was added already");
   expect((await call(["show", id])).out).toMatch(
     /Late notes:\n {2}rationale, by bo at 2026-\S+: Support asked\\u\{1b\}\[2J for it\n/,
   );
@@ -119,11 +119,11 @@ test("a missing part of a decided change can be added once as a late note, shown
 });
 
 test("--json prints the API's response unchanged, also an error", async () => {
-  const { call, deps } = await commandLine();
-  const untouched = async (path: string) => `${await (await app(deps)(get(path))).text()}\n`;
+  const { call, deps } = await openCommandLine();
+  const readApi = async (path: string) => `${await (await app(deps)(get(path))).text()}\n`;
   await call(PROPOSE);
-  expect((await call(["list", "--limit", "3", "--json"])).out).toBe(await untouched("/api/product/runtime?limit=3"));
-  expect((await call(["whoami", "--json"])).out).toBe(await untouched("/api/whoami"));
+  expect((await call(["list", "--limit", "3", "--json"])).out).toBe(await readApi("/api/product/runtime?limit=3"));
+  expect((await call(["whoami", "--json"])).out).toBe(await readApi("/api/whoami"));
   const refused = await call(["show", "chg_none", "--json"]);
   expect(refused.code).toBe(3);
   expect(JSON.parse(refused.out)).toMatchObject({ code: "change_not_found", status: 404 });
@@ -131,7 +131,7 @@ test("--json prints the API's response unchanged, also an error", async () => {
 });
 
 test("freeze, kpi, state and log work on the whole service", async () => {
-  const { call, answer } = await commandLine();
+  const { call, answer } = await openCommandLine();
   expect((await call(["freeze", "--actor", "ana", "--note", "incident"])).out).toMatch(/^frozen, entry \d+\n$/);
   expect((await call(["state"])).out).toMatch(/frozen +yes/);
   expect((await call(["unfreeze", "--actor", "ana"])).out).toMatch(/^not frozen, entry \d+\n$/);
@@ -142,13 +142,13 @@ test("freeze, kpi, state and log work on the whole service", async () => {
   const { out } = await call(["audit", "list", "--event-type", "service_frozen"]);
   expect(out.trim().split("\n")).toHaveLength(2);
   const { head, length } = await answer(["audit", "verify"]);
-  const kept = ["--expected-length", String(length), "--expected-head", head];
-  expect(await call(["audit", "verify", ...kept])).toMatchObject({
+  const expectedEnd = ["--expected-length", String(length), "--expected-head", head];
+  expect(await call(["audit", "verify", ...expectedEnd])).toMatchObject({
     code: 0,
     out: `valid: ${length} entries, head ${head}\n`,
   });
-  const wrong = ["--expected-length", String(length), "--expected-head", "a".repeat(64)];
-  expect(await call(["audit", "verify", ...wrong])).toMatchObject({
+  const wrongEnd = ["--expected-length", String(length), "--expected-head", "a".repeat(64)];
+  expect(await call(["audit", "verify", ...wrongEnd])).toMatchObject({
     code: 1,
     out: expect.stringMatching(/^not valid: /),
   });
@@ -158,7 +158,7 @@ test("freeze, kpi, state and log work on the whole service", async () => {
 });
 
 test("a rollout is held and resumed at the given step", async () => {
-  const { call, answer } = await commandLine({ intent: { principals: AGENTS } });
+  const { call, answer } = await openCommandLine({ intent: { principals: AGENTS } });
   const { change_id: id } = await answer([...PROPOSE, "--value", "true", "--stages", JSON.stringify(STAGES)]);
   await call(["approve", id, "--approver", "ana"]);
   await call(["apply", id]);
@@ -173,7 +173,7 @@ test("a rollout is held and resumed at the given step", async () => {
 });
 
 test("a certificate is written to a file unchanged", async () => {
-  const { call, answer } = await commandLine();
+  const { call, answer } = await openCommandLine();
   const { change_id } = await answer(PROPOSE);
   await call(["approve", change_id, "--approver", "ana"]);
   expect((await call(["certificate", change_id])).out).toMatch(/^countersign-certificate\/v1\n/);
@@ -182,42 +182,42 @@ test("a certificate is written to a file unchanged", async () => {
 
 test("an interrupted response is an error, and a missing folder is named", async () => {
   const folder = temporaryFolder();
-  const brokenOff = () =>
+  const makeBrokenStream = () =>
     new ReadableStream({
       start: (controller) => controller.enqueue(new TextEncoder().encode("entry 1\n")),
       pull: (controller) => controller.error(new TypeError("terminated")),
     });
-  const { call } = await commandLine();
-  const into = (path: string[], over: Partial<Io> = {}) =>
-    call(["audit", "export", "--output", join(folder, ...path)], { save: nodeIo.save, ...over });
-  expect(await into(["log"], { fetch: async () => new Response(brokenOff()) })).toMatchObject({
+  const { call } = await openCommandLine();
+  const exportTo = (path: string[], overrides: Partial<Io> = {}) =>
+    call(["audit", "export", "--output", join(folder, ...path)], { save: nodeIo.save, ...overrides });
+  expect(await exportTo(["log"], { fetch: async () => new Response(makeBrokenStream()) })).toMatchObject({
     code: 1,
     err: expect.stringContaining("has only the beginning of the answer"),
   });
-  expect((await into(["none", "log"])).err).toContain("ENOENT");
+  expect((await exportTo(["none", "log"])).err).toContain("ENOENT");
 });
 
 test("`wait` has different exit codes for approved, denied and still pending", async () => {
-  const { call, answer } = await commandLine();
+  const { call, answer } = await openCommandLine();
   const propose = async () => (await answer(PROPOSE)).change_id as string;
-  const [approved, denied, open] = [await propose(), await propose(), await propose()];
+  const [approved, denied, pending] = [await propose(), await propose(), await propose()];
   await call(["approve", approved, "--approver", "ana"]);
   await call(["deny", denied, "--approver", "ana"]);
   expect(await call(["wait", approved])).toMatchObject({ code: 0, out: `${approved}  approved\n` });
   expect(await call(["wait", denied])).toMatchObject({ code: 6, out: `${denied}  denied\n` });
-  expect(await call(["wait", open, "--timeout", "0"])).toMatchObject({ code: 7 });
-  expect((await call(["wait", open, "--timeout", "soon"])).code).toBe(2);
+  expect(await call(["wait", pending, "--timeout", "0"])).toMatchObject({ code: 7 });
+  expect((await call(["wait", pending, "--timeout", "soon"])).code).toBe(2);
 });
 
 test("every verb and option has a description, from the API or its own", () => {
   const { commands } = makeProgram(async () => {}, { out: () => {}, err: () => {} });
   const all = commands.flatMap((command) => [command, ...command.commands]);
   expect(all.length).toBeGreaterThan(VERBS.length);
-  const silent = all.flatMap((command) => [
+  const withoutDescription = all.flatMap((command) => [
     ...(command.description() === "" ? [command.name()] : []),
     ...command.options.flatMap(({ long, description }) => (description === "" ? [`${command.name()} ${long}`] : [])),
   ]);
-  expect(silent).toEqual([]);
+  expect(withoutDescription).toEqual([]);
   expect(
     VERBS.flatMap(({ usage, fields = [], operation }) =>
       fields.filter((field) => !(field in OPERATIONS[operation!].fields)).map((field) => `${usage}: ${field}`),

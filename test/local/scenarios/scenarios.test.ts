@@ -23,17 +23,17 @@ async function differences(scenario: Partial<Scenario> & Pick<Scenario, "when" |
 }
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", value: 1, summary: "Show it" };
-const propose = (by?: string, over: object = {}) => ({
+const propose = (by?: string, overrides: object = {}) => ({
   by,
   request: "POST /api/product/propose",
-  body: { ...PROPOSAL, ...over },
+  body: { ...PROPOSAL, ...overrides },
 });
-const act = (action: string, by?: string, over: object = {}) => ({
+const act = (action: string, by?: string, overrides: object = {}) => ({
   by,
   request: `POST /api/product/${action}`,
-  body: { change_id: "$c1", ...over },
+  body: { change_id: "$c1", ...overrides },
 });
-const c1 = (by?: string, over: object = {}) => ({ as: "c1", ...propose(by, over) });
+const proposeAsC1 = (by?: string, overrides: object = {}) => ({ as: "c1", ...propose(by, overrides) });
 
 test("the scenarios of the example intent pass", async () => {
   const { manifest } = loadIntent(await readFile(join(EXAMPLE, "product_intent.json"), "utf8"), sha256);
@@ -83,7 +83,7 @@ describe("a scenario fails", () => {
   const expected = { status: 201 };
 
   test("if an earlier request is rejected, which is shown", async () => {
-    const given = [c1("pat"), act("apply", "pat")];
+    const given = [proposeAsC1("pat"), act("apply", "pat")];
     expect(await differences({ given, when, expect: expected })).toEqual([
       expect.stringMatching(
         /^given\.1 was rejected: POST \/api\/product\/apply answered 400 illegal_transition: cannot apply \$c1: /,
@@ -94,16 +94,16 @@ describe("a scenario fails", () => {
   test.each([
     ["in a body", { ...act("approve", "ana", { change_id: "$c2" }) }, "when.body $c2 stands for nothing"],
     ["in a path", { by: "ana", request: "GET /api/product/changes/$c2" }, "when.request $c2 stands for nothing"],
-  ])("where a name stands for nothing %s", async (_, request, message) => {
-    const found = await differences({ given: [c1("pat")], when: request, expect: expected });
+  ])("if a name is undefined %s", async (_, request, message) => {
+    const found = await differences({ given: [proposeAsC1("pat")], when: request, expect: expected });
     expect(found).toEqual([`${message}: did you mean c1?`]);
   });
 
   test("if two changes get one name, or a response has no change", async () => {
-    const twice = await differences({ given: [c1("pat"), c1("pat")], when, expect: expected });
-    expect(twice).toEqual(["given.1.as c1 already names a change"]);
-    const none = { as: "c2", by: "pat", request: "GET /api/product/intent" };
-    expect(await differences({ given: [none], when, expect: expected })).toEqual([
+    const sameName = await differences({ given: [proposeAsC1("pat"), proposeAsC1("pat")], when, expect: expected });
+    expect(sameName).toEqual(["given.1.as c1 already names a change"]);
+    const withoutChange = { as: "c2", by: "pat", request: "GET /api/product/intent" };
+    expect(await differences({ given: [withoutChange], when, expect: expected })).toEqual([
       "given.0.as c2: the answer is of no change",
     ]);
   });
@@ -130,13 +130,13 @@ describe("callers", () => {
   });
 
   test.each(["ana", "bo"])("%s signs the statements that the service requests", async (by) => {
-    const given = [c1("agent:pricing", { target: "price.list" })];
+    const given = [proposeAsC1("agent:pricing", { target: "price.list" })];
     const when = act("approve", by);
     expect(await differences({ given, when, expect: { status: 200 } }, { principals })).toEqual([]);
   });
 
   test("without a caller a name is not authenticated, and nothing is signed", async () => {
-    const given = [c1("agent:pricing", { target: "price.list" })];
+    const given = [proposeAsC1("agent:pricing", { target: "price.list" })];
     const when = act("approve", undefined, { approver: "ana" });
     expect(await differences({ given, when, expect: { status: 403, code: "proof_required" } }, { principals })).toEqual(
       [],
@@ -146,10 +146,10 @@ describe("callers", () => {
   test("every action that takes a signature is signed", async () => {
     const policy = { permissions: { apply: ["ana"], rollback: ["ana"], feed_kpis: ["ana"], notes: ["ana"] } };
     const given = [
-      c1("ana"),
+      proposeAsC1("ana"),
       act("approve", "bo"),
       act("apply", "ana"),
-      act("note", "ana", ratio()),
+      act("note", "ana", rationaleNote()),
       act("rollback", "ana"),
     ];
     const feed = { by: "ana", request: "POST /api/product/kpi", body: { csat: 4 } };
@@ -167,8 +167,8 @@ describe("callers", () => {
 
   test("the runner's credentials change no other field of the intent", () => {
     const { manifest, intent } = makeIntent({ principals, "x-ticket": "GOV-1" });
-    const equipped = replaceCredentials(manifest);
-    const again = loadIntent(JSON.stringify(equipped.intent), sha256).intent;
+    const withTestCredentials = replaceCredentials(manifest);
+    const reloaded = loadIntent(JSON.stringify(withTestCredentials.intent), sha256).intent;
     const withoutCredentials = ({ policy, principals: known, ...rest }: typeof intent) => ({
       ...rest,
       policy: { ...policy, signing: { ...policy.signing, keys: Object.keys(policy.signing.keys) } },
@@ -176,30 +176,30 @@ describe("callers", () => {
         .sort()
         .map(([name, { kind, ...one }]) => [name, kind, "may" in one && one.may]),
     });
-    expect(withoutCredentials(again)).toEqual(withoutCredentials(intent));
-    expect(again.policy.signing.keys).not.toEqual(intent.policy.signing.keys);
-    expect([...equipped.secrets.values()]).not.toEqual([...replaceCredentials(manifest).secrets.values()]);
+    expect(withoutCredentials(reloaded)).toEqual(withoutCredentials(intent));
+    expect(reloaded.policy.signing.keys).not.toEqual(intent.policy.signing.keys);
+    expect([...withTestCredentials.secrets.values()]).not.toEqual([...replaceCredentials(manifest).secrets.values()]);
   });
 });
 
-const ratio = () => ({ item: "rationale", note: "asked by support" });
+const rationaleNote = () => ({ item: "rationale", note: "asked by support" });
 
 test("time passes between requests, and the service runs its cycles", async () => {
   const policy = { consent_ttl_hours: 72 };
   const at = (time: string) => `2026-03-${time}:00Z`;
-  const given = [{ ...c1("pat"), at: at("02T09:00") }];
+  const given = [{ ...proposeAsC1("pat"), at: at("02T09:00") }];
   const read = { request: "GET /api/product/changes/$c1" };
-  const after = (time: string, status: string) =>
+  const differencesAt = (time: string, status: string) =>
     differences({ given, when: { ...read, at: at(time) }, expect: { "change.status": status } }, { policy });
-  expect(await after("05T08:59", "pending_consent")).toEqual([]);
-  expect(await after("05T09:11", "denied")).toEqual([]);
+  expect(await differencesAt("05T08:59", "pending_consent")).toEqual([]);
+  expect(await differencesAt("05T09:11", "denied")).toEqual([]);
 });
 
 test("the first request is sent at the first time that a scenario states", async () => {
   const policy = { consent_ttl_hours: 1 };
   const when = { ...act("approve", "ana"), at: "2026-12-24T10:00:00+01:00" };
   const expected = { status: 200, "audit_entry.timestamp": "2026-12-24T09:00:00.000Z" };
-  expect(await differences({ given: [c1("pat")], when, expect: expected }, { policy })).toEqual([]);
+  expect(await differences({ given: [proposeAsC1("pat")], when, expect: expected }, { policy })).toEqual([]);
 });
 
 test("a value that begins with two dollar signs is a text, not a name", async () => {
@@ -254,12 +254,12 @@ describe("a file of scenarios", () => {
   test.each(FIELDS.filter(([field]) => field !== "status"))(
     "%s misspelt by one letter is rejected with its line and the nearest name (%#)",
     (field, line) => {
-      const slip = field.length === 2 ? `${field}x` : field.slice(0, -1);
-      const text = SCENARIO.replace(line, line.replace(field, slip));
+      const misspelled = field.length === 2 ? `${field}x` : field.slice(0, -1);
+      const text = SCENARIO.replace(line, line.replace(field, misspelled));
       const number = SCENARIO.slice(0, SCENARIO.indexOf(line)).split("\n").length;
       const where = field === "name" ? "scenario 1" : 'scenario "one"';
       expect(() => parseScenarios(text)).toThrow(
-        new RegExp(`line ${number}, ${where}: [\\w. ]+ has no field ${slip}: did you mean ${field}\\?`),
+        new RegExp(`line ${number}, ${where}: [\\w. ]+ has no field ${misspelled}: did you mean ${field}\\?`),
       );
     },
   );
@@ -270,14 +270,14 @@ describe("a file of scenarios", () => {
       SCENARIO.replace(/ {2}when:[^]*(?= {2}expect)/, ""),
       'line 1, scenario "one": when is required',
     ],
-    ["a time is none", SCENARIO.replace("T11:00:00Z", ""), 'line 10, scenario "one": when.at must be a time'],
+    ["a time is incomplete", SCENARIO.replace("T11:00:00Z", ""), 'line 10, scenario "one": when.at must be a time'],
     [
       "a time goes back",
       SCENARIO.replace("T11:", "T09:"),
       'line 10, scenario "one": when.at is before the time of an earlier request',
     ],
     [
-      "a request is none",
+      "a request has no method",
       SCENARIO.replace("POST /api/product/approve", "approve"),
       'line 11, scenario "one": when.request must be a method',
     ],
@@ -291,11 +291,11 @@ describe("a file of scenarios", () => {
       SCENARIO.replace("    status: 200\n", "    {}\n"),
       "expect must name a member of the answer",
     ],
-    ["it is no list", "name: one", "line 1: the file must be a list"],
+    ["it is not a list", "name: one", "line 1: the file must be a list"],
     ["it is empty", "[]", "line 1: the file must hold a scenario"],
-    ["it is no YAML", `${SCENARIO}- name: [`, "line 15: "],
+    ["it is not YAML", `${SCENARIO}- name: [`, "line 15: "],
     [
-      "a field stands twice",
+      "a field is repeated",
       SCENARIO.replace("    by: ana\n", "    by: ana\n    by: bo\n"),
       "line 10: Map keys must be unique",
     ],

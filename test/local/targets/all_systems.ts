@@ -18,7 +18,7 @@ const SECRET = "a-secret-of-the-webhook";
 const FOREIGN = '{ "10": 1.0,\n\t"b": "\\u00e9" }\n';
 const FLAGS = `{ "flags": {\n   "checkout": { "state":"ENABLED", "variants": { "on": true, "off": false }, "defaultVariant": "off" } } }\n`;
 
-/** A target: the value that is set, and what a reader of the system shows. */
+/** A target, the value to set, and a function that reads the value by the system's own means. */
 interface Case {
   target: string;
   value: unknown;
@@ -34,8 +34,8 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
     startPostgres(),
   ]);
   try {
-    const at = { key: encodeBase64("/app/t1/limits") };
-    await etcd!.post("/v3/kv/put", { ...at, value: encodeBase64(FOREIGN) });
+    const limitsKey = { key: encodeBase64("/app/t1/limits") };
+    await etcd!.post("/v3/kv/put", { ...limitsKey, value: encodeBase64(FOREIGN) });
     await postgres!.pool.query("create table settings (key text primary key, value jsonb)");
     await writeFile(join(folder, "flags.json"), FLAGS);
     const intent = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
@@ -96,7 +96,7 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
         value: { seats: 5 },
         read: async () => (await postgres!.pool.query("select value from settings")).rows,
       },
-      { target: "edge/limits", value: [1], read: async () => (await etcd!.post("/v3/kv/range", at))["kvs"] },
+      { target: "edge/limits", value: [1], read: async () => (await etcd!.post("/v3/kv/range", limitsKey))["kvs"] },
       { target: "repo/limits", value: { seats: 5 }, read: () => git.show("limits.json") },
       { target: "crm/plan", value: "pro", read: async () => [...host.states.values()] },
       {
@@ -108,7 +108,10 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
     const kind = "config";
     for (const { target, value, read } of cases) {
       const before = await read();
-      const bytes = await Promise.all([readFile(join(folder, "flags.json")), git.git("cat-file", "-p", "main^{tree}")]);
+      const filesBefore = await Promise.all([
+        readFile(join(folder, "flags.json")),
+        git.git("cat-file", "-p", "main^{tree}"),
+      ]);
       const { body, status } = await send(
         json("propose", { tenant_id: "t1", kind, target, summary: "Set it", value }, {}, url),
       );
@@ -123,7 +126,7 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
       else await expect.poll(read, { timeout: 10_000 }).toEqual(before);
       expect(
         await Promise.all([readFile(join(folder, "flags.json")), git.git("cat-file", "-p", "main^{tree}")]),
-      ).toEqual(bytes);
+      ).toEqual(filesBefore);
     }
     reader.destroy();
   } finally {

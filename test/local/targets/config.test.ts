@@ -57,10 +57,10 @@ const GATE = {
   tenants: ["acme"],
   github: { app_id: 1, key_file: "app.pem", secret_env: "CRM_SECRET" },
 };
-const github = (over: object) => ({ systems: [{ ...GATE, github: { ...GATE.github, ...over } }] });
+const github = (overrides: object) => ({ systems: [{ ...GATE, github: { ...GATE.github, ...overrides } }] });
 const ENV = { CRM_SECRET: "0123456789abcdef", SETTINGS_DB: "postgres://app:secret@127.0.0.1:1/app" };
 
-async function written(content: unknown): Promise<string> {
+async function writeTargets(content: unknown): Promise<string> {
   const path = join(folder, "targets.json");
   await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
   return path;
@@ -139,7 +139,7 @@ const MISTAKES: Record<string, [unknown, string]> = {
 test.each(Object.entries(MISTAKES))(
   "%s is rejected with one line that names system and field",
   async (_, [content, message]) => {
-    const path = await written(content);
+    const path = await writeTargets(content);
     const read = (): unknown => readTargets(path, { ...ENV, SHORT: "short" });
     expect(read).toThrow(message);
     expect(read).toThrow(/^--targets [^\n]+$/);
@@ -147,7 +147,7 @@ test.each(Object.entries(MISTAKES))(
 );
 
 test("the log gets every system without a secret", async () => {
-  const file = readTargets(await written({ systems: [FLAGS, HOOK, SETTINGS, FILE] }), ENV);
+  const file = readTargets(await writeTargets({ systems: [FLAGS, HOOK, SETTINGS, FILE] }), ENV);
   expect(file.hash).toMatch(/^[0-9a-f]{64}$/);
   expect(file.systems).toMatchObject([FLAGS, { ...HOOK, url: "https://crm.example" }, SETTINGS, FILE]);
   expect(JSON.stringify(file.systems)).not.toMatch(/0123456789abcdef|app:secret|hooks/);
@@ -185,19 +185,22 @@ test.each([
   ["the remote of git", GIT, { url: "u@other:r.git" }],
   ["the branch of git", GIT, { branch: "other" }],
   ["the path in git", GIT, { path: "other/{rest}" }],
-])("what signers of a mandate see shows another address: %s", async (_, system, over, env: object = {}) => {
-  const shown = async (one: object, given: object) =>
-    readTargets(await written({ systems: [one] }), { ...ENV, ...given }).systems;
-  expect(
-    await shown(system, { CRM_SECRET: "another secret..", SETTINGS_DB: "postgres://b:c@127.0.0.1:1/app" }),
-  ).toEqual(await shown(system, {}));
-  expect(await shown({ ...system, ...over }, env)).not.toEqual(await shown(system, {}));
-});
+])(
+  "the systems shown to signers of a mandate differ for another address: %s",
+  async (_, system, overrides, env: object = {}) => {
+    const readSystems = async (each: object, envOverrides: object) =>
+      readTargets(await writeTargets({ systems: [each] }), { ...ENV, ...envOverrides }).systems;
+    expect(
+      await readSystems(system, { CRM_SECRET: "another secret..", SETTINGS_DB: "postgres://b:c@127.0.0.1:1/app" }),
+    ).toEqual(await readSystems(system, {}));
+    expect(await readSystems({ ...system, ...overrides }, env)).not.toEqual(await readSystems(system, {}));
+  },
+);
 
 test.each(["--product-config=config.json", "--product-adapter=https://crm.example/hook"])(
   "--targets excludes %s",
   async (other) => {
-    const path = await written({ systems: [FILE] });
+    const path = await writeTargets({ systems: [FILE] });
     expect(() => parseOptions([`--targets=${path}`, other], { SVC_ADAPTER_SECRET: ENV.CRM_SECRET })).toThrow(
       "--targets excludes --product-config and --product-adapter",
     );
@@ -207,20 +210,20 @@ test.each(["--product-config=config.json", "--product-adapter=https://crm.exampl
 const FLAG =
   '{"flags": {"checkout": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}}}';
 
-async function program() {
+async function startProgram() {
   await writeFile(join(folder, "flags.flagd.json"), FLAG);
   await writeFile(
     join(folder, "intent.json"),
     JSON.stringify({ product_id: "acme", version: "1", approved_by: "ana", update_epoch: 1 }),
   );
-  const targets = await written({ systems: [FLAGS, SETTINGS, FILE] });
+  const targets = await writeTargets({ systems: [FLAGS, SETTINGS, FILE] });
   const logged: string[] = [];
-  const down = new Promise<string>((found) => {
-    const note = (message: string): void => {
+  const systemDown = new Promise<string>((resolve) => {
+    const logMessage = (message: string): void => {
       logged.push(message);
-      if (message.includes("settings:")) found(message);
+      if (message.includes("settings:")) resolve(message);
     };
-    const log: Log = { info: note, warn: note, error: note };
+    const log: Log = { info: logMessage, warn: logMessage, error: logMessage };
     const files = [`--state=${join(folder, "state.json")}`, `--product-intent=${join(folder, "intent.json")}`];
     const parsed = parseOptions(["--port=0", "--cycle-interval=0", ...files, `--targets=${targets}`], ENV);
     if (parsed.kind !== "run") throw new Error("expected options");
@@ -228,32 +231,37 @@ async function program() {
   });
   const { url, stop } = await running;
   stops.push(stop);
-  return { api: client(fetch, url), down, logged };
+  return { api: client(fetch, url), systemDown, logged };
 }
 let running: Promise<RunningProgram>;
 
 test("one program applies changes to a flagd file and a config file, and rolls both back", async () => {
-  const { api } = await program();
+  const { api } = await startProgram();
   const flag = { tenant_id: "*", kind: "feature_flag", target: "flags/checkout", value: "true", reversible: true };
-  const on = await api.bring("applied", flag);
-  const limit = await api.bring("applied", { tenant_id: "t1", target: "limits.seats", value: "50", reversible: true });
+  const flagChange = await api.bring("applied", flag);
+  const limitChange = await api.bring("applied", {
+    tenant_id: "t1",
+    target: "limits.seats",
+    value: "50",
+    reversible: true,
+  });
   const flags = (): Promise<string> => readFile(join(folder, "flags.flagd.json"), "utf8");
   expect(JSON.parse(await flags()).flags.checkout.defaultVariant).toBe("on");
   const config = JSON.parse(await readFile(join(folder, "product_config.json"), "utf8"));
   expect(config.values).toEqual({ t1: { "limits.seats": 50 } });
-  const { places } = (await api.get(`changes/${on}`)).body;
+  const { places } = (await api.get(`changes/${flagChange}`)).body;
   expect(places).toMatchObject([{ system: "flags", place: 'flagd flags.flagd.json "checkout"' }]);
-  await api.must("rollback", on);
-  await api.must("rollback", limit);
+  await api.must("rollback", flagChange);
+  await api.must("rollback", limitChange);
   expect(await flags()).toBe(FLAG);
 });
 
 test("a system that is down makes only its own capability failing", async () => {
-  const { api, down } = await program();
-  expect(await down).toContain("settings: ");
+  const { api, systemDown } = await startProgram();
+  expect(await systemDown).toContain("settings: ");
   const { body } = await api.get("/api/capabilities");
   const status = Object.fromEntries(
-    body.capabilities.map((one: { id: string; status: string }) => [one.id, one.status]),
+    body.capabilities.map((each: { id: string; status: string }) => [each.id, each.status]),
   );
   expect(status).toMatchObject({
     "target:settings": "failing",
@@ -273,7 +281,7 @@ test("a system that is down makes only its own capability failing", async () => 
 
 test("a gate opens its GitHub App with the key as GitHub gives it, and the log gets no secret", async () => {
   await writeFile(join(folder, "app.pem"), appKeyPem("pkcs1"));
-  const file = readTargets(await written({ systems: [GATE] }), ENV);
+  const file = readTargets(await writeTargets({ systems: [GATE] }), ENV);
   expect(file.systems).toEqual([GATE]);
   const adapter = file.open(memoryStore(), { product_id: "p", instance_id: "i" } as Identity, folder);
   const [gate] = adapter.githubGates!;

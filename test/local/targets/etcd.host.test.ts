@@ -17,10 +17,10 @@ const QUOTA_BYTES = 16 * 1024 * 1024;
 const server = await startEtcd([`--quota-backend-bytes=${QUOTA_BYTES}`]);
 afterAll(() => server?.stop());
 
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const key = ({ tenant_id, target }: Entry) => `/app/${tenant_id}/${target}`;
-const open = (over: Partial<EtcdTargetOptions> = {}) =>
-  etcdTarget({ name: "edge", url: server?.url ?? "http://127.0.0.1:1", prefix: "/app/", key, ...over });
+const open = (overrides: Partial<EtcdTargetOptions> = {}) =>
+  etcdTarget({ name: "edge", url: server?.url ?? "http://127.0.0.1:1", prefix: "/app/", key, ...overrides });
 const system = open();
 
 const entry: Entry = { tenant_id: "t1", target: "seats", kind: "config", value: { limit: 1 } };
@@ -34,11 +34,11 @@ const attempt = (): AttemptContext => ({
   at: "2026-01-02T03:04:05.678Z",
 });
 
-const put = (text: string, over: object = {}) =>
-  server!.post("/v3/kv/put", { key: encodeBase64(key(entry)), value: encodeBase64(text), ...over });
+const put = (text: string, overrides: object = {}) =>
+  server!.post("/v3/kv/put", { key: encodeBase64(key(entry)), value: encodeBase64(text), ...overrides });
 /** Removes all keys that begin with `/`. */
 const clear = () => server!.post("/v3/kv/deleterange", { key: encodeBase64("/"), range_end: encodeBase64("0") });
-const list = async () => {
+const listKeys = async () => {
   const answer = await server!.post("/v3/kv/range", { key: encodeBase64("/"), range_end: encodeBase64("0") });
   const kvs = (answer["kvs"] ?? []) as { key: string; value?: string; lease?: string }[];
   return kvs.map((found) => ({
@@ -47,16 +47,16 @@ const list = async () => {
     ...(found.lease !== undefined && { lease: found.lease }),
   }));
 };
-const value = async () => (await list()).find((one) => one.key === key(entry))?.value;
+const value = async () => (await listKeys()).find((one) => one.key === key(entry))?.value;
 
-/** One key with text of another program. */
-async function bench(text = '{ "limit" : 0.0 }') {
+/** Clears the server and puts one key with text of another program; returns the key's value as read. */
+async function putForeignText(text = '{ "limit" : 0.0 }') {
   await clear();
   await put(text);
-  return system.read(entry, calm);
+  return system.read(entry, neverAborted);
 }
 
-async function proxied() {
+async function openBehindProxy() {
   const { hostname: host, port } = new URL(server!.url);
   const proxy = await startProxy({ host, port: Number(port) });
   onTestFinished(proxy.stop);
@@ -68,9 +68,9 @@ describe.skipIf(!server)("keys of etcd", () => {
     run(async () => {
       await clear();
       const text = '{ "limit": 1.50,  "by": "another program" }';
-      const { lose, system: far } = await proxied();
+      const { lose, system: proxiedSystem } = await openBehindProxy();
       return {
-        system: far,
+        system: proxiedSystem,
         overwrite: async (one) => void (await put(text, { key: encodeBase64(key(one)) })),
         interrupt: () => void lose("answer", "/v3/kv/txn"),
       };
@@ -91,33 +91,35 @@ describe.skipIf(!server)("keys of etcd", () => {
   test.each(["request", "answer"] as const)(
     "after a lost %s the outcome is unknown, and resolved with a final result",
     async (loss) => {
-      const before = await bench();
-      const { lose, system: far } = await proxied();
+      const before = await putForeignText();
+      const { lose, system: proxiedSystem } = await openBehindProxy();
       const one = attempt();
       const lost = lose(loss, "/v3/kv/txn");
-      await expect(far.compareAndSet(entry, next, before, one, calm)).rejects.toBeInstanceOf(Unanswered);
+      await expect(proxiedSystem.compareAndSet(entry, next, before, one, neverAborted)).rejects.toBeInstanceOf(
+        Unanswered,
+      );
       await lost;
       const outcome = loss === "request" ? "not_done" : "done";
-      expect(await open().resolve!(entry, one, calm)).toBe(outcome);
-      expect(await system.resolve!(entry, one, calm)).toBe(outcome);
+      expect(await open().resolve!(entry, one, neverAborted)).toBe(outcome);
+      expect(await system.resolve!(entry, one, neverAborted)).toBe(outcome);
       expect(await value()).toBe(loss === "request" ? '{ "limit" : 0.0 }' : '{"limit":1}');
     },
   );
 
   test("a write that was resolved as not done cannot be done later", async () => {
-    const before = await bench();
+    const before = await putForeignText();
     const one = attempt();
-    expect(await system.resolve!(entry, one, calm)).toBe("not_done");
-    expect(await system.compareAndSet(entry, next, before, one, calm)).toEqual({
+    expect(await system.resolve!(entry, one, neverAborted)).toBe("not_done");
+    expect(await system.compareAndSet(entry, next, before, one, neverAborted)).toEqual({
       done: false,
       rejected: expect.stringContaining("given up"),
     });
     expect(await value()).toBe('{ "limit" : 0.0 }');
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
   });
 
-  test("a write to a server that is suspended is resolved after the server goes on", async () => {
-    const before = await bench();
+  test("a write to a server that is suspended is resolved after the server resumes", async () => {
+    const before = await putForeignText();
     const stop = new AbortController();
     const one = attempt();
     server!.signal("SIGSTOP");
@@ -127,50 +129,54 @@ describe.skipIf(!server)("keys of etcd", () => {
     stop.abort(new Error("time is up"));
     await sent;
     server!.signal("SIGCONT");
-    const outcome = await system.resolve!(entry, one, calm);
+    const outcome = await system.resolve!(entry, one, neverAborted);
     expect(await value()).toBe(outcome === "done" ? '{"limit":1}' : '{ "limit" : 0.0 }');
-    const late = await system.read(entry, calm);
-    await system.resolve!(entry, one, calm);
-    expect(await system.read(entry, calm)).toEqual(late);
+    const late = await system.read(entry, neverAborted);
+    await system.resolve!(entry, one, neverAborted);
+    expect(await system.read(entry, neverAborted)).toEqual(late);
   });
 
   test("after a crash during writes the writes that the server stored are reported as done", async () => {
-    const before = await bench();
+    const before = await putForeignText();
     let expected = before;
     const written: string[] = [];
     const crashed = server!.crash();
     for (let i = 0; ; i++) {
       const one = { value: i, version: "" };
-      const result = await system.compareAndSet(entry, one, expected, attempt(), calm).catch((error) => error as Error);
+      const result = await system
+        .compareAndSet(entry, one, expected, attempt(), neverAborted)
+        .catch((error) => error as Error);
       if (result instanceof Error || !result.done) break;
       written.push(String(i));
       expected = { value: i, version: result.version, raw: encodeBase64(String(i)) };
     }
     await crashed;
-    const held = (await value())!;
+    const stored = (await value())!;
     // The last write that was answered, or the one in which the server was killed.
-    expect([written.at(-1) ?? '{ "limit" : 0.0 }', String(written.length)]).toContain(held);
+    expect([written.at(-1) ?? '{ "limit" : 0.0 }', String(written.length)]).toContain(stored);
   });
 
   test("a write to an unreachable server is rejected with a certain result", async () => {
-    const away = open({ url: `http://127.0.0.1:${await freePort()}` });
+    const unreachable = open({ url: `http://127.0.0.1:${await freePort()}` });
     const rejected = { done: false, rejected: "etcd: ECONNREFUSED" };
-    expect(await away.compareAndSet(entry, next, await bench(), attempt(), calm)).toEqual(rejected);
-    await expect(away.ping!(calm)).rejects.toThrow("ECONNREFUSED");
-    await system.ping!(calm);
+    expect(await unreachable.compareAndSet(entry, next, await putForeignText(), attempt(), neverAborted)).toEqual(
+      rejected,
+    );
+    await expect(unreachable.ping!(neverAborted)).rejects.toThrow("ECONNREFUSED");
+    await system.ping!(neverAborted);
   });
 
   test("a write compares version, text and fence, and stores value and proof", async () => {
-    const before = await bench();
+    const before = await putForeignText();
     const requests: unknown[] = [];
-    const watched = open({
+    const recording = open({
       fetch: (input, init) => {
         requests.push([new URL(String(input)).pathname, JSON.parse(String(init!.body))]);
         return fetch(input, init);
       },
     });
     const one = attempt();
-    await watched.compareAndSet(entry, next, before, one, calm);
+    await recording.compareAndSet(entry, next, before, one, neverAborted);
     const [at, fence, proof] = [key(entry), `/app/.countersign/chg_a/${one.attempt}`, "/app/.countersign/chg_a"].map(
       encodeBase64,
     );
@@ -192,31 +198,31 @@ describe.skipIf(!server)("keys of etcd", () => {
         },
       ],
     ]);
-    expect(await list()).toEqual([
+    expect(await listKeys()).toEqual([
       { key: "/app/.countersign/chg_a", value: one.attempt },
       { key: key(entry), value: '{"limit":1}' },
     ]);
   });
 
-  test("every member of the comparison counts: version, text and fence", async () => {
-    const before = await bench();
+  test("every part of the comparison counts: version, text and fence", async () => {
+    const before = await putForeignText();
     const [revision] = before.version.split(" ");
     const wrong = { ...before, version: before.version.replace(revision!, String(Number(revision) + 1)) };
     for (const expected of [wrong, { ...before, raw: encodeBase64("another text") }, { version: "absent" }])
       for (const value of [next, undefined])
-        expect(await system.compareAndSet(entry, value, expected, attempt(), calm)).toEqual({
+        expect(await system.compareAndSet(entry, value, expected, attempt(), neverAborted)).toEqual({
           done: false,
           conflict: before,
         });
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
   });
 
   test("the lease of a key stays", async () => {
     const { ID } = await server!.post("/v3/lease/grant", { TTL: 3600 });
-    await bench();
+    await putForeignText();
     await put("0", { lease: ID });
-    await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
-    expect(await list()).toContainEqual({ key: key(entry), value: '{"limit":1}', lease: ID });
+    await system.compareAndSet(entry, next, await system.read(entry, neverAborted), attempt(), neverAborted);
+    expect(await listKeys()).toContainEqual({ key: key(entry), value: '{"limit":1}', lease: ID });
   });
 
   test.each(['{ "b" : 1.0, "a":1e2, "b": 12345678901234567890 }', "plain text", "", "\uFEFF1", "\xff\0"])(
@@ -226,21 +232,21 @@ describe.skipIf(!server)("keys of etcd", () => {
       const bytes = Buffer.from(text, "latin1").toString("base64");
       await put("", { value: bytes });
       const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
-      await adapter.apply(change, calm);
-      expect(await adapter.verify(change, calm)).toBe("applied");
-      await adapter.rollback({ ...change, status: "applied" } as Change, calm);
-      expect((await system.read(entry, calm)).raw).toBe(bytes);
+      await adapter.apply(change, neverAborted);
+      expect(await adapter.verify(change, neverAborted)).toBe("applied");
+      await adapter.rollback({ ...change, status: "applied" } as Change, neverAborted);
+      expect((await system.read(entry, neverAborted)).raw).toBe(bytes);
     },
   );
 
   test("a value that is too large is rejected, and the key stays", async () => {
-    const before = await bench();
+    const before = await putForeignText();
     const large = { value: "x".repeat(1_600_000), version: "" };
-    expect(await system.compareAndSet(entry, large, before, attempt(), calm)).toEqual({
+    expect(await system.compareAndSet(entry, large, before, attempt(), neverAborted)).toEqual({
       done: false,
       rejected: expect.stringContaining("request is too large"),
     });
-    expect(await system.read(entry, calm)).toEqual(before);
+    expect(await system.read(entry, neverAborted)).toEqual(before);
   });
 
   describe("with users", () => {
@@ -250,7 +256,7 @@ describe.skipIf(!server)("keys of etcd", () => {
 
     beforeAll(async () => {
       if (!server) return;
-      await bench();
+      await putForeignText();
       for (const role of ["root", "writer", "reader"]) await post("role/add", { name: role });
       await post("role/grant", { name: "writer", perm: { permType: "READWRITE", ...range } });
       await post("role/grant", { name: "reader", perm: { permType: "READ", ...range } });
@@ -268,30 +274,38 @@ describe.skipIf(!server)("keys of etcd", () => {
     const writer = () => open({ user: "countersign", password: "secret-word" });
 
     test("a user with the right to write sets, resolves and removes", async () => {
-      const mine = writer();
-      await mine.ping!(calm);
+      const asWriter = writer();
+      await asWriter.ping!(neverAborted);
       const one = attempt();
-      expect(await mine.compareAndSet(entry, next, await mine.read(entry, calm), one, calm)).toHaveProperty("version");
-      expect(await mine.resolve!(entry, one, calm)).toBe("done");
-      const removed = await mine.compareAndSet(entry, undefined, await mine.read(entry, calm), attempt(), calm);
+      expect(
+        await asWriter.compareAndSet(entry, next, await asWriter.read(entry, neverAborted), one, neverAborted),
+      ).toHaveProperty("version");
+      expect(await asWriter.resolve!(entry, one, neverAborted)).toBe("done");
+      const removed = await asWriter.compareAndSet(
+        entry,
+        undefined,
+        await asWriter.read(entry, neverAborted),
+        attempt(),
+        neverAborted,
+      );
       expect(removed).toEqual({ done: true, version: "absent" });
     });
 
     test("an expired token is replaced, for reads and for writes", async () => {
       const paths: string[] = [];
-      const watched: typeof fetch = (input, init) => {
+      const recording: typeof fetch = (input, init) => {
         paths.push(new URL(String(input)).pathname);
         return fetch(input, init);
       };
-      const mine = open({ user: "countersign", password: "secret-word", fetch: watched });
-      const before = await mine.read(entry, calm);
+      const asWriter = open({ user: "countersign", password: "secret-word", fetch: recording });
+      const before = await asWriter.read(entry, neverAborted);
       // A change of the password ends the sessions.
       const end = async () => post("user/changepw", { name: "countersign", password: "secret-word" }, await logIn());
       await end();
-      expect(await mine.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+      expect(await asWriter.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
       await server!.crash();
       await end();
-      expect((await mine.read(entry, calm)).value).toEqual(entry.value);
+      expect((await asWriter.read(entry, neverAborted)).value).toEqual(entry.value);
       expect(paths.filter((path) => path.endsWith("authenticate"))).toHaveLength(3);
     });
 
@@ -300,28 +314,28 @@ describe.skipIf(!server)("keys of etcd", () => {
       ["without a user", { user: undefined }, "user name is empty"],
       ["with a wrong password", { user: "countersign", password: "wrong-word" }, "authentication failed"],
       ["with an unknown user", { user: "nobody", password: "x" }, "authentication failed"],
-    ])("a write %s is rejected, and the key stays", async (_, over, reason) => {
-      const before = await writer().read(entry, calm);
-      const result = await open(over).compareAndSet(entry, next, before, attempt(), calm);
+    ])("a write %s is rejected, and the key stays", async (_, overrides, reason) => {
+      const before = await writer().read(entry, neverAborted);
+      const result = await open(overrides).compareAndSet(entry, next, before, attempt(), neverAborted);
       expect(result).toEqual({ done: false, rejected: expect.stringContaining(reason) });
       expect(JSON.stringify(result)).not.toMatch(/-word/);
-      expect(await writer().read(entry, calm)).toEqual(before);
-      if (over.user !== "guest") await expect(open(over).ping!(calm)).rejects.toThrow(reason);
+      expect(await writer().read(entry, neverAborted)).toEqual(before);
+      if (overrides.user !== "guest") await expect(open(overrides).ping!(neverAborted)).rejects.toThrow(reason);
     });
   });
 
-  test("a write to a full database is rejected, and a removal is possible after it has room", async () => {
-    const before = await bench();
+  test("a write to a full database is rejected, and the key stays", async () => {
+    const before = await putForeignText();
     const megabyte = "x".repeat(1_000_000);
     const fill = async () => {
       for (let i = 0; i < 40; i++) await put(megabyte, { key: encodeBase64(`/fill/${i}`) });
     };
     await expect(fill()).rejects.toThrow("database space exceeded");
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toEqual({
       done: false,
       rejected: expect.stringContaining("database space exceeded"),
     });
-    expect(await system.read(entry, calm)).toEqual(before);
+    expect(await system.read(entry, neverAborted)).toEqual(before);
   });
 });
 
@@ -345,8 +359,8 @@ test.each([
   [503, '{"error":"etcdserver: request timed out","code":14}', Unanswered],
   [502, "<html>", Unanswered],
   [404, "<html>", Unanswered],
-])("an answer %i %s does not say that nothing was set", async (status, body, kind) => {
-  const away = open({ fetch: async () => new Response(body, { status }) });
-  const written = away.compareAndSet(entry, next, { version: "absent" }, attempt(), calm);
-  await expect(written).rejects.toBeInstanceOf(kind);
+])("an answer %i %s does not say that nothing was set", async (status, body, errorClass) => {
+  const unreachable = open({ fetch: async () => new Response(body, { status }) });
+  const written = unreachable.compareAndSet(entry, next, { version: "absent" }, attempt(), neverAborted);
+  await expect(written).rejects.toBeInstanceOf(errorClass);
 });

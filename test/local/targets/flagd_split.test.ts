@@ -1,4 +1,4 @@
-/** Rollouts in a flagd file, read by the stock reader: a share gets the new value, everybody else what the flag gave. */
+/** Rollouts in a flagd file, read by the stock reader: a share gets the new value, all other users the flag's old value. */
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import { flagdTarget } from "../../../local/targets/flagd.ts";
 import { loadFlagdReader } from "../../support/flagd_core.ts";
 
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const reader = await loadFlagdReader().catch((error: Error) => error.message);
 if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${reader}\n`);
 
@@ -26,26 +26,28 @@ const stages = stagesSchema().parse({
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
 });
 
-/** A file with the flag; its numbers and spaces are lost where the text is parsed and rendered. */
-const fileOf = (flag: string) => `{ "flags": {\n  "other": { "state": "ENABLED", "variants": { "a": 1.0 } },
+/** Returns a file with the flag, whose numbers and spaces change if the text is parsed and rendered again. */
+const fileWithFlag = (flag: string) => `{ "flags": {\n  "other": { "state": "ENABLED", "variants": { "a": 1.0 } },
   "new-checkout": ${flag}
 }, "$evaluators": { "staff": { "ends_with": [ { "var": "email" }, "@acme.example" ] } } }\n`;
 
-const PLAIN = fileOf(
+const PLAIN = fileWithFlag(
   '{ "state":"ENABLED", "variants" : {"on":true,  "off":false}, "x": 1.50, "defaultVariant": "off" }',
 );
-const PLAIN_OBJECT = fileOf('{ "state":"ENABLED", "variants":{"off":{ "limit": 1.0 }}, "defaultVariant": "off" }');
-const BY_RULE = fileOf(`{ "state": "ENABLED", "defaultVariant": "small",
+const PLAIN_OBJECT = fileWithFlag(
+  '{ "state":"ENABLED", "variants":{"off":{ "limit": 1.0 }}, "defaultVariant": "off" }',
+);
+const BY_RULE = fileWithFlag(`{ "state": "ENABLED", "defaultVariant": "small",
     "variants": { "small": { "limit": 1.0 }, "large": { "limit": 1e2 } },
     "targeting": { "if": [ { "$ref": "staff" }, "large" ] }, "metadata": { "team": "checkout" } }`);
-const BY_FRACTION = fileOf(`{ "state": "ENABLED", "variants": {"on": { "limit": 5 }, "off": { "limit": 0 }},
+const BY_FRACTION = fileWithFlag(`{ "state": "ENABLED", "variants": {"on": { "limit": 5 }, "off": { "limit": 0 }},
     "defaultVariant": "off", "targeting": { "fractional": [ ["on", 30], ["off", 70] ] } }`);
 
-const flag = (over: object = {}) => ({
+const flag = (overrides: object = {}) => ({
   state: "ENABLED",
   variants: { new: { limit: 7 } },
   defaultVariant: "new",
-  ...over,
+  ...overrides,
 });
 const NEW_RULE = flag({
   variants: { new: { limit: 7 }, newest: { limit: 8 } },
@@ -57,9 +59,9 @@ const USERS = Array.from({ length: 2000 }, (_, index) => ({
   targetingKey: `t${index % 7}`,
   email: `user-${index}@${index % 3 === 0 ? "acme.example" : "other.example"}`,
 }));
-const STRANGERS = [{ targetingKey: "t1", email: "a@acme.example" }, { account: "", targetingKey: "t2" }, {}];
+const USERS_WITHOUT_UNIT = [{ targetingKey: "t1", email: "a@acme.example" }, { account: "", targetingKey: "t2" }, {}];
 
-async function bench(text: string, value: unknown) {
+async function openFlagdFile(text: string, value: unknown) {
   const folder = await fs.mkdtemp(join(tmpdir(), "flagd-"));
   onTestFinished(() => fs.rm(folder, { recursive: true, force: true }));
   const path = join(folder, "flags.flagd.json");
@@ -74,7 +76,8 @@ async function bench(text: string, value: unknown) {
     change,
     read: () => fs.readFile(path, "utf8"),
     write: (edited: string) => fs.writeFile(path, edited),
-    setStep: (step: number) => (step === 0 ? adapter.apply(change, calm) : adapter.setStage!(change, step, calm)),
+    setStep: (step: number) =>
+      step === 0 ? adapter.apply(change, neverAborted) : adapter.setStage!(change, step, neverAborted),
     async evaluate(contexts: readonly object[]) {
       const core = new (reader as Exclude<typeof reader, string>)();
       core.setConfigurations(await fs.readFile(path, "utf8"));
@@ -100,30 +103,33 @@ test.skipIf(typeof reader === "string").each([
     flag({ variants: { large: { limit: 7 } }, defaultVariant: "large" }),
   ],
   ["a fractional split, a definition", BY_FRACTION, flag()],
-])("over %s: the stock reader gives each share the new value, and nobody else", async (_, text, value) => {
-  const { adapter, change, setStep, evaluate, read } = await bench(text, value);
-  const [before, strangers] = [await evaluate(USERS), await evaluate(STRANGERS)];
-  const fresh = await bench(text, value);
-  await fresh.adapter.apply({ ...fresh.change, ...(typeof value === "object" && { stages: undefined }) }, calm);
-  if (typeof value === "boolean") for (let step = 1; step <= SHARES.length; step += 1) await fresh.setStep(step);
-  const after = await fresh.evaluate(USERS);
+])("over %s: the stock reader gives the new value to each share, and to no other user", async (_, text, value) => {
+  const { adapter, change, setStep, evaluate, read } = await openFlagdFile(text, value);
+  const [before, withoutUnitBefore] = [await evaluate(USERS), await evaluate(USERS_WITHOUT_UNIT)];
+  const complete = await openFlagdFile(text, value);
+  await complete.adapter.apply(
+    { ...complete.change, ...(typeof value === "object" && { stages: undefined }) },
+    neverAborted,
+  );
+  if (typeof value === "boolean") for (let step = 1; step <= SHARES.length; step += 1) await complete.setStep(step);
+  const after = await complete.evaluate(USERS);
   for (const [step, share] of SHARES.entries()) {
     await setStep(step);
-    expect(await adapter.verify(change, calm)).toBe("applied");
-    const now = await evaluate(USERS);
+    expect(await adapter.verify(change, neverAborted)).toBe("applied");
+    const current = await evaluate(USERS);
     for (const [index, { account }] of USERS.entries())
-      if (findBucket(SALT, account) < share) expect(now[index]!.value).toEqual(after[index]!.value);
-      else expect(now[index]).toEqual(before[index]);
-    expect(await evaluate(STRANGERS)).toEqual(strangers);
+      if (findBucket(SALT, account) < share) expect(current[index]!.value).toEqual(after[index]!.value);
+      else expect(current[index]).toEqual(before[index]);
+    expect(await evaluate(USERS_WITHOUT_UNIT)).toEqual(withoutUnitBefore);
   }
   await setStep(SHARES.length);
-  expect([await evaluate(USERS), await adapter.verify(change, calm)]).toEqual([after, "applied"]);
-  await adapter.rollback(change, calm);
+  expect([await evaluate(USERS), await adapter.verify(change, neverAborted)]).toEqual([after, "applied"]);
+  await adapter.rollback(change, neverAborted);
   expect(await read()).toBe(text);
 });
 
 test("a step changes only the rule, the variants and the metadata of the flag", async () => {
-  const { setStep, read } = await bench(BY_RULE, flag());
+  const { setStep, read } = await openFlagdFile(BY_RULE, flag());
   await setStep(0);
   const rule = '{ "if": [ { "$ref": "staff" }, "large" ] }';
   const isTreated = `{"and":[{"var":"account"},{"==":[{"fractional":[{"cat":["${SALT}",{"var":"account"}]},["treated",100],["control",9900]]},"treated"]}]}`;
@@ -139,22 +145,22 @@ test.each([0, 1, 2])("a rollback from step %i restores the file to the byte", as
     [PLAIN, true],
     [BY_RULE, NEW_RULE],
   ] as const) {
-    const { adapter, change, setStep, read } = await bench(text, value);
+    const { adapter, change, setStep, read } = await openFlagdFile(text, value);
     for (let step = 0; step <= last; step += 1) await setStep(step);
-    await adapter.rollback(change, calm);
+    await adapter.rollback(change, neverAborted);
     expect(await read()).toBe(text);
   }
 });
 
 test("an edit of the wrapped rule is drift, and a restore sets the split again", async () => {
-  const { adapter, change, setStep, read, write } = await bench(PLAIN, true);
+  const { adapter, change, setStep, read, write } = await openFlagdFile(PLAIN, true);
   await setStep(0);
   await setStep(1);
   const wrapped = await read();
   await write(wrapped.replace('["treated",5000]', '["treated",5001]'));
-  expect(await adapter.verify(change, calm)).toBe("unknown");
+  expect(await adapter.verify(change, neverAborted)).toBe("unknown");
   await expect(setStep(2)).rejects.toMatchObject({ name: "TargetDrifted" });
-  await adapter.restore!(change, "r1", calm);
+  await adapter.restore!(change, "r1", neverAborted);
   expect(await read()).toBe(wrapped);
 });
 
@@ -192,14 +198,14 @@ test.each([
     "not a split of their own",
   ],
 ])("%s is rejected in a dry run, and by an apply, which writes nothing", async (_, text, value, reason) => {
-  const { adapter, change, read } = await bench(text, value);
-  expect(await adapter.validate(change, calm)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
-  const found = adapter.check!(change) ?? (await adapter.reader!(change)!(calm)).problem;
+  const { adapter, change, read } = await openFlagdFile(text, value);
+  expect(await adapter.validate(change, neverAborted)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
+  const found = adapter.check!(change) ?? (await adapter.reader!(change)!(neverAborted)).problem;
   expect(found).toContain(reason);
   expect(await read()).toBe(text);
 });
 
 test("a unit that is not the name of an attribute is rejected", async () => {
-  const { adapter, change } = await bench(PLAIN, true);
+  const { adapter, change } = await openFlagdFile(PLAIN, true);
   expect(adapter.check!({ ...change, stages: { ...stages, unit: "a.b" } })).toContain("not the name of an attribute");
 });

@@ -92,34 +92,38 @@ test("a commit is signed by the configured key, with the configured author", asy
   );
 });
 
-test("a commit to the branch during the push is no conflict if the file is unchanged", async () => {
+test("a commit to the branch during the push is no conflict if it leaves the file unchanged", async () => {
   const { openSystem, hook, commit, git, root, show, tip } = await gitBench({ files: { "config/limits.json": "1\n" } });
-  const other = await commit({ "a.txt": "edited meanwhile\n" }, { branch: "other", from: "main" });
-  const raced = join(root, "raced");
+  const otherCommit = await commit({ "a.txt": "edited meanwhile\n" }, { branch: "other", from: "main" });
+  const racedFile = join(root, "raced");
   await hook(
     "pre-receive",
-    `[ -e '${raced}' ] || { touch '${raced}'; env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${other}; }`,
+    `[ -e '${racedFile}' ] || { touch '${racedFile}'; env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${otherCommit}; }`,
   );
   const system = openSystem();
-  const held = await system.read(entry(2), neverAborted);
-  expect(await system.compareAndSet(entry(2), { value: 2, version: "" }, held, attempt(), neverAborted)).toMatchObject({
+  const current = await system.read(entry(2), neverAborted);
+  expect(
+    await system.compareAndSet(entry(2), { value: 2, version: "" }, current, attempt(), neverAborted),
+  ).toMatchObject({
     done: true,
   });
-  expect([existsSync(raced), await show("a.txt"), await show("config/limits.json")]).toEqual([
+  expect([existsSync(racedFile), await show("a.txt"), await show("config/limits.json")]).toEqual([
     true,
     "edited meanwhile",
     "2",
   ]);
-  expect(await git("merge-base", "--is-ancestor", other, await tip())).toBe("");
+  expect(await git("merge-base", "--is-ancestor", otherCommit, await tip())).toBe("");
 });
 
 test("an edit of the file during the push is a conflict", async () => {
   const { openSystem, hook, commit, show } = await gitBench({ files: { "config/limits.json": "1\n" } });
-  const other = await commit({ "config/limits.json": "7\n" }, { branch: "other", from: "main" });
-  await hook("pre-receive", `env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${other}`);
+  const otherCommit = await commit({ "config/limits.json": "7\n" }, { branch: "other", from: "main" });
+  await hook("pre-receive", `env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${otherCommit}`);
   const system = openSystem();
-  const held = await system.read(entry(2), neverAborted);
-  expect(await system.compareAndSet(entry(2), { value: 2, version: "" }, held, attempt(), neverAborted)).toMatchObject({
+  const current = await system.read(entry(2), neverAborted);
+  expect(
+    await system.compareAndSet(entry(2), { value: 2, version: "" }, current, attempt(), neverAborted),
+  ).toMatchObject({
     conflict: { value: 7 },
   });
   expect(await show("config/limits.json")).toBe("7");
@@ -128,21 +132,21 @@ test("an edit of the file during the push is a conflict", async () => {
 test("of three concurrent writes to one file exactly one succeeds", async () => {
   const { openSystem, show } = await gitBench({ files: { "config/limits.json": "0\n" } });
   const systems = [1, 2, 3].map(() => openSystem());
-  const held = await Promise.all(systems.map((system) => system.read(entry(0), neverAborted)));
+  const current = await Promise.all(systems.map((system) => system.read(entry(0), neverAborted)));
   const results = await Promise.all(
     systems.map((system, i) =>
       system.compareAndSet(
         entry(i + 1),
         { value: i + 1, version: "" },
-        held[i]!,
+        current[i]!,
         attempt({ attempt: `attempt-${i}` }),
         neverAborted,
       ),
     ),
   );
-  const won = results.findIndex(({ done }) => done);
+  const winner = results.findIndex(({ done }) => done);
   expect(results.filter((result) => "conflict" in result)).toHaveLength(2);
-  expect(await show("config/limits.json")).toBe(String(won + 1));
+  expect(await show("config/limits.json")).toBe(String(winner + 1));
 });
 
 test("after a forced push from outside the new history is read and written", async () => {
@@ -167,7 +171,7 @@ describe("faults of the server", () => {
     expect([await verify(change(1)), await tip()]).toEqual(["absent", before]);
   });
 
-  test("after a server crash following the update the write is found to be done", async () => {
+  test("if the server crashes after the update, the write is found to be done", async () => {
     const { openAdapter, hook, show } = await gitBench();
     await hook("post-receive", "kill -9 $PPID");
     const { apply, verify } = openAdapter();
@@ -187,7 +191,7 @@ describe("faults of the server", () => {
     expect(await rollback(change(1))).toBe("rolled_back");
   });
 
-  test("a commit is found below one with a date long ago", async () => {
+  test("a commit is found below a commit with a much older date", async () => {
     const { openSystem, commit } = await gitBench();
     const later = { now: () => clock.now() + 400 * 24 * 60 * 60_000 };
     const system = openSystem({ clock: later });
@@ -209,12 +213,12 @@ describe("faults of the server", () => {
     const { started, gate, script } = await makePipes(root);
     await hook("pre-receive", script);
     const system = openSystem({ url: `${http.url}/app.git` });
-    const held = await system.read(entry(1), neverAborted);
-    const late = new AbortController();
+    const current = await system.read(entry(1), neverAborted);
+    const controller = new AbortController();
     const pushed = new Promise<void>((done) => (http.onPushed = () => (done(), true)));
-    const write = system.compareAndSet(entry(1), { value: 1, version: "" }, held, attempt(), late.signal);
+    const write = system.compareAndSet(entry(1), { value: 1, version: "" }, current, attempt(), controller.signal);
     await readFile(started);
-    late.abort(new Error("time is up"));
+    controller.abort(new Error("time is up"));
     await expect(write).rejects.toBeInstanceOf(Unanswered);
     expect(await system.resolve!(entry(1), attempt(), neverAborted)).toBe("open");
     await writeFile(gate, "\n");
@@ -229,9 +233,9 @@ describe("faults of the server", () => {
     const { openSystem, root, tip } = await gitBench();
     const before = await tip();
     const path = await shadowProgram(root, "git", '[ "$3" != push ] || kill -9 $$\nPATH="$OTHERS" exec git "$@"');
-    const dying = await onPath(path, () => openSystem());
-    const held = await dying.read(entry(1), neverAborted);
-    const write = dying.compareAndSet(entry(1), { value: 1, version: "" }, held, attempt(), neverAborted);
+    const killedSystem = await onPath(path, () => openSystem());
+    const current = await killedSystem.read(entry(1), neverAborted);
+    const write = killedSystem.compareAndSet(entry(1), { value: 1, version: "" }, current, attempt(), neverAborted);
     await expect(write).rejects.toBeInstanceOf(Unanswered);
     let now = clock.now();
     const system = openSystem({ clock: { now: () => now } });
@@ -245,12 +249,12 @@ describe("faults of the server", () => {
     const http = await serveHttp(root);
     const { system, apply, verify } = openAdapter({ url: `${http.url}/app.git` });
     const before = await tip();
-    const held = await system.read(entry(1), neverAborted);
+    const current = await system.read(entry(1), neverAborted);
     http.isDown = true;
     const write = (version: string) =>
       system.compareAndSet(entry(1), { value: 1, version: "" }, { version }, attempt(), neverAborted);
     await expect(write("another")).rejects.toThrow("git ls-remote failed");
-    expect(await write(held.version)).toMatchObject({ rejected: expect.stringContaining("git push failed") });
+    expect(await write(current.version)).toMatchObject({ rejected: expect.stringContaining("git push failed") });
     http.isDown = false;
     expect([await system.resolve!(entry(1), attempt(), neverAborted), await tip()]).toEqual(["not_done", before]);
     await apply(change(1));
@@ -271,8 +275,8 @@ describe("faults of the server", () => {
     expect([await verify(change(1)), await tip()]).toEqual(["absent", before]);
     http.isReadOnly = false;
     await apply(change(1));
-    const other = openAdapter({ url, token: "other:gu3ss" });
-    await expect(other.system.ping!(neverAborted)).rejects.toThrow("the server rejects the credentials");
-    await expect(other.system.read(entry(1), neverAborted)).rejects.toThrow(/^(?!.*gu3ss)git ls-remote failed/);
+    const otherCommit = openAdapter({ url, token: "other:gu3ss" });
+    await expect(otherCommit.system.ping!(neverAborted)).rejects.toThrow("the server rejects the credentials");
+    await expect(otherCommit.system.read(entry(1), neverAborted)).rejects.toThrow(/^(?!.*gu3ss)git ls-remote failed/);
   });
 });

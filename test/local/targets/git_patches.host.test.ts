@@ -1,4 +1,4 @@
-/** Code patches on a branch of a git repository, against real git: what is pushed, reverted, and left alone. */
+/** Code patches on a branch of a git repository, against real git: pushes, reverts, conflicts and drift. */
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
@@ -11,43 +11,43 @@ import { parseRemote } from "../../../local/targets/git/remote.ts";
 import { service } from "../../support/service.ts";
 import { type Files, gitServer, serveHttp, shadowProgram } from "../../support/git_server.ts";
 
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const clock = { now: () => Date.UTC(2026, 0, 2) };
 
 const LINES = Array.from({ length: 9 }, (_, i) => `line ${i}\n`);
 const withLine = (at: number, text: string): string => LINES.with(at, `${text}\n`).join("");
 
-let folders = 0;
+let folderCount = 0;
 
 const change = (value: unknown, change_id = "chg_a"): Change =>
   ({ change_id, tenant_id: "t1", kind: "code_patch", target: "repo/app", value }) as Change;
 
-async function bench(files: Files = { "app.txt": LINES.join(""), "old.txt": "old\n" }) {
+async function openRepository(files: Files = { "app.txt": LINES.join(""), "old.txt": "old\n" }) {
   const server = await gitServer(files);
-  const openAdapter = (over: Partial<GitTargetOptions> = {}) => {
+  const openAdapter = (overrides: Partial<GitTargetOptions> = {}) => {
     const system = gitTarget({
       url: server.bare,
       branch: "main",
       path: () => "unused.json",
-      folder: join(server.root, `clone-${++folders}`),
+      folder: join(server.root, `clone-${++folderCount}`),
       clock,
-      ...over,
+      ...overrides,
     });
     const adapter = targetAdapter(system, { store: memoryStore(), clock });
     return {
       system,
-      validate: (one: Change) => adapter.validate(one, calm),
-      apply: async (one: Change) => (await adapter.apply(one, calm)).result,
-      verify: (one: Change) => adapter.verify(one, calm),
-      rollback: async (one: Change, overDrift = false) =>
-        (await adapter.rollback({ ...one, status: "applied" }, calm, undefined, overDrift)).result,
+      validate: (proposed: Change) => adapter.validate(proposed, neverAborted),
+      apply: async (proposed: Change) => (await adapter.apply(proposed, neverAborted)).result,
+      verify: (proposed: Change) => adapter.verify(proposed, neverAborted),
+      rollback: async (proposed: Change, overDrift = false) =>
+        (await adapter.rollback({ ...proposed, status: "applied" }, neverAborted, undefined, overDrift)).result,
     };
   };
   return { ...server, ...openAdapter(), openAdapter };
 }
 
 test("a dry run lists commits, files with modes, and line counts, also of hostile names", async () => {
-  const { propose, validate, bare, system } = await bench();
+  const { propose, validate, bare, system } = await openRepository();
   const name = '--output=x\n:100644\t1\t2\t"\u202e';
   const patch = await propose(
     "patch",
@@ -80,7 +80,7 @@ test("a dry run lists commits, files with modes, and line counts, also of hostil
 });
 
 test("an apply pushes exactly the head, and a rollback restores the tree of the base", async () => {
-  const { propose, apply, verify, rollback, tip, git, log } = await bench();
+  const { propose, apply, verify, rollback, tip, git, log } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") }, { "new.txt": "new\n" });
   expect([await apply(change(patch)), await tip(), await verify(change(patch))]).toEqual([
     "applied",
@@ -97,7 +97,7 @@ test("an apply pushes exactly the head, and a rollback restores the tree of the 
 });
 
 test("a rollback keeps later commits, and patches are rolled back in any order", async () => {
-  const { propose, commit, apply, verify, rollback, show, git } = await bench();
+  const { propose, commit, apply, verify, rollback, show, git } = await openRepository();
   const first = await propose("first", { "app.txt": withLine(1, "first") });
   await apply(change(first));
   await commit({ "app.txt": LINES.with(1, "first\n").with(8, "later\n").join("") });
@@ -110,7 +110,7 @@ test("a rollback keeps later commits, and patches are rolled back in any order",
 });
 
 test("a rollback that conflicts with later commits fails until someone reverts by hand", async () => {
-  const { propose, commit, apply, verify, rollback, tip } = await bench();
+  const { propose, commit, apply, verify, rollback, tip } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
   await apply(change(patch));
   const later = await commit({ "app.txt": withLine(4, "patched and edited") });
@@ -122,7 +122,7 @@ test("a rollback that conflicts with later commits fails until someone reverts b
 });
 
 test("a rollback finds a file that was renamed later, and fails where it was rewritten", async () => {
-  const { propose, commit, apply, rollback, tip, show } = await bench();
+  const { propose, commit, apply, rollback, tip, show } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(4, "patched") });
   await apply(change(patch));
   const rewritten = await commit({ "app.txt": undefined, "moved.txt": "line 4\npatched\nsomething else\n" });
@@ -133,7 +133,7 @@ test("a rollback finds a file that was renamed later, and fails where it was rew
 });
 
 test("a patch is rejected unless its base is the tip and its head descends from it", async () => {
-  const { propose, commit, validate, apply, tip } = await bench();
+  const { propose, commit, validate, apply, tip } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   const unrelated = await commit({ "a.txt": "a\n" }, { branch: "unrelated", from: "" });
   const missing = "1234567890123456789012345678901234567890";
@@ -160,14 +160,14 @@ test("a patch is rejected unless its base is the tip and its head descends from 
 });
 
 test("a push never rewrites history", async () => {
-  const { bare, root, commit, tip } = await bench();
+  const { bare, root, commit, tip } = await openRepository();
   const author = { name: "A", email: "a@b" };
   const remote = parseRemote({ url: bare });
   const repository = gitRepository({ remote, branch: "main", folder: join(root, "own"), author, isSigned: false });
   const unrelated = await commit({ "a.txt": "a\n" }, { branch: "unrelated", from: "" });
-  const before = await repository.fetchTip(calm);
-  await repository.fetchCommits([unrelated], calm);
-  expect(await repository.push(before, unrelated, calm)).toEqual({
+  const before = await repository.fetchTip(neverAborted);
+  await repository.fetchCommits([unrelated], neverAborted);
+  expect(await repository.push(before, unrelated, neverAborted)).toEqual({
     state: "rejected",
     reason: "the commit does not descend from the branch",
   });
@@ -175,19 +175,19 @@ test("a push never rewrites history", async () => {
 });
 
 test("a branch that moves into the range just before the push is left there", async () => {
-  const { propose, git, tip, root, bare, openAdapter } = await bench();
+  const { propose, git, tip, root, bare, openAdapter } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "one") }, { "app.txt": withLine(1, "two") });
   const middle = await git("rev-parse", `${patch.head}^`);
   const move = `[ "$3" != push ] || PATH="$OTHERS" git -C '${bare}' update-ref refs/heads/main ${middle}`;
   vi.stubEnv("PATH", await shadowProgram(root, "git", `${move}\nPATH="$OTHERS" exec git "$@"`));
-  const raced = openAdapter();
+  const racedAdapter = openAdapter();
   vi.unstubAllEnvs();
-  await expect(raced.apply(change(patch))).rejects.toThrow("base is not the last commit of main");
-  expect([await tip(), await raced.verify(change(patch))]).toEqual([middle, "absent"]);
+  await expect(racedAdapter.apply(change(patch))).rejects.toThrow("base is not the last commit of main");
+  expect([await tip(), await racedAdapter.verify(change(patch))]).toEqual([middle, "absent"]);
 });
 
 test("a patch or rollback whose response was lost is found on the branch", async () => {
-  const { propose, root, openAdapter, tip } = await bench();
+  const { propose, root, openAdapter, tip } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   const http = await serveHttp(root);
   const { apply, verify, rollback } = openAdapter({ url: `${http.url}/app.git` });
@@ -201,7 +201,7 @@ test("a patch or rollback whose response was lost is found on the branch", async
 });
 
 test("a revert that another person records shows as drift, and its own revert as applied", async () => {
-  const { propose, commit, apply, verify, rollback, tip } = await bench();
+  const { propose, commit, apply, verify, rollback, tip } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   await apply(change(patch));
   const message = (id: string) => `Revert "A step"\n\nThis reverts commit ${id}.\n`;
@@ -214,7 +214,7 @@ test("a revert that another person records shows as drift, and its own revert as
 });
 
 test("rewritten history is drift; a rollback then removes only the patch's remaining part", async () => {
-  const { propose, commit, apply, verify, rollback, show, tip } = await bench();
+  const { propose, commit, apply, verify, rollback, show, tip } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   await apply(change(patch));
   const rebased = await commit(
@@ -228,15 +228,15 @@ test("rewritten history is drift; a rollback then removes only the patch's remai
   });
   expect(await rollback(change(patch), true)).toBe("rolled_back");
   expect(`${await show("app.txt")}\n`).toBe(withLine(8, "rewritten"));
-  const again = await propose("again", { "app.txt": LINES.with(8, "rewritten\n").with(1, "again\n").join("") });
-  await apply(change(again, "chg_b"));
+  const secondPatch = await propose("again", { "app.txt": LINES.with(8, "rewritten\n").with(1, "again\n").join("") });
+  await apply(change(secondPatch, "chg_b"));
   await commit({ "app.txt": withLine(8, "rewritten"), "old.txt": "old\n" }, { from: "" });
-  const without = await tip();
-  expect([await rollback(change(again, "chg_b"), true), await tip()]).toEqual(["rolled_back", without]);
+  const tipBefore = await tip();
+  expect([await rollback(change(secondPatch, "chg_b"), true), await tip()]).toEqual(["rolled_back", tipBefore]);
 });
 
 test("through the service two patches of one target are applied, and rolled back in any order", async () => {
-  const { propose, system, show } = await bench();
+  const { propose, system, show } = await openRepository();
   const api = await service({ adapter: targetAdapter(system, { store: memoryStore(), clock }) });
   const applied: string[] = [];
   for (const name of ["first", "second"]) {

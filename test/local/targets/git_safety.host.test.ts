@@ -65,9 +65,9 @@ test("a path that leads elsewhere is rejected, and a missing branch says so", as
   for (const target of [...paths, "a\u202eb", "a\\b", "a*"])
     expect(system.check(entry(1, { target })), target).toContain("the path");
   expect(openSystem({ path: () => "a.yaml" }).check(entry(1))).toContain("does not end in .json");
-  const { adapter, system: lost } = openAdapter({ branch: "gone" });
+  const { adapter, system: systemWithoutBranch } = openAdapter({ branch: "gone" });
   await expect(adapter.validate(change(1), neverAborted)).rejects.toThrow("the branch gone does not exist");
-  await expect(lost.ping!(neverAborted)).rejects.toThrow("the branch gone does not exist");
+  await expect(systemWithoutBranch.ping!(neverAborted)).rejects.toThrow("the branch gone does not exist");
 });
 
 test("an address or option that could run a program is rejected at the start", async () => {
@@ -100,8 +100,8 @@ test("a missing or old git, and a key that cannot be read, are found without the
   const { openSystem, root } = await gitBench();
   const signingKey = join(root, "no_key");
   await expect(openSystem({ signingKey }).probe!()).rejects.toThrow("the signing key cannot be read");
-  const old = await shadowProgram(root, "git", "echo git version 2.37.9");
-  await expect((await onPath(old, () => openSystem())).probe!()).rejects.toThrow("install git 2.38 or newer");
+  const oldGitPath = await shadowProgram(root, "git", "echo git version 2.37.9");
+  await expect((await onPath(oldGitPath, () => openSystem())).probe!()).rejects.toThrow("install git 2.38 or newer");
   await expect((await onPath(root, () => openSystem())).probe!()).rejects.toThrow("git was not found on PATH");
   await openSystem({ url: "/nowhere.git" }).probe!();
 });
@@ -111,16 +111,16 @@ test("hooks and settings that another program wrote into the cached clone are no
   const folder = join(root, "hostile");
   const { apply, verify, system } = openAdapter({ folder });
   await apply(change(1));
-  const touched = join(root, "touched");
-  const config = `[core]\n\tsshCommand = touch ${touched}\n\tfsmonitor = touch ${touched}\n\thooksPath = ${folder}/hooks\n[remote "origin"]\n\tuploadpack = touch ${touched};\n\treceivepack = touch ${touched};\n\turl = /nowhere\n[url "ext::touch ${touched} "]\n\tinsteadOf = ${root}\n[protocol]\n\tallow = always\n`;
+  const touchedFile = join(root, "touched");
+  const config = `[core]\n\tsshCommand = touch ${touchedFile}\n\tfsmonitor = touch ${touchedFile}\n\thooksPath = ${folder}/hooks\n[remote "origin"]\n\tuploadpack = touch ${touchedFile};\n\treceivepack = touch ${touchedFile};\n\turl = /nowhere\n[url "ext::touch ${touchedFile} "]\n\tinsteadOf = ${root}\n[protocol]\n\tallow = always\n`;
   await writeFile(join(folder, "config"), config);
   await mkdir(join(folder, "hooks"), { recursive: true });
   for (const name of ["pre-push", "reference-transaction"]) {
-    await writeFile(join(folder, "hooks", name), `#!/bin/sh\ntouch ${touched}\n`);
+    await writeFile(join(folder, "hooks", name), `#!/bin/sh\ntouch ${touchedFile}\n`);
     await chmod(join(folder, "hooks", name), 0o755);
   }
   await apply(change(2, { change_id: "chg_b" }));
-  expect([await verify(change(2, { change_id: "chg_b" })), existsSync(touched)]).toEqual(["applied", false]);
+  expect([await verify(change(2, { change_id: "chg_b" })), existsSync(touchedFile)]).toEqual(["applied", false]);
   await chmod(folder, 0o755);
   await expect(system.read(entry(1), neverAborted)).rejects.toThrow("mode 0700");
   const elsewhere = openAdapter({ folder: root });
@@ -128,7 +128,7 @@ test("hooks and settings that another program wrote into the cached clone are no
 });
 
 describe("over ssh", () => {
-  const keys = async (root: string) => {
+  const makeKeys = async (root: string) => {
     const sshKeyFile = join(root, "deploy_key");
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", sshKeyFile]);
     return { sshKeyFile, knownHostsFile: join(root, "known_hosts") };
@@ -141,7 +141,7 @@ describe("over ssh", () => {
       "ssh",
       `echo "$@" >> '${root}/calls'\nfor last; do :; done\nPATH="$OTHERS" exec sh -c "$last"`,
     );
-    const options = { ...(await keys(root)), url: `ssh://git@acme.example:2222${bare}` };
+    const options = { ...(await makeKeys(root)), url: `ssh://git@acme.example:2222${bare}` };
     const { apply } = await onPath(path, () => openAdapter(options));
     await apply(change(1));
     expect(await show("config/limits.json")).toBe("1");
@@ -160,14 +160,14 @@ describe("over ssh", () => {
 
   test.skipIf(!sshd)("a real server takes the push, and one with another host key is not trusted", async () => {
     const { openAdapter, root, bare, show } = await gitBench();
-    const { sshKeyFile, knownHostsFile } = await keys(root);
+    const { sshKeyFile, knownHostsFile } = await makeKeys(root);
     const port = await freePort();
-    const host = join(root, "host_key");
-    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", host]);
+    const hostKey = join(root, "host_key");
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", hostKey]);
     const lines = [
       `Port ${port}`,
       "ListenAddress 127.0.0.1",
-      `HostKey ${host}`,
+      `HostKey ${hostKey}`,
       `AuthorizedKeysFile ${sshKeyFile}.pub`,
       "PidFile none",
       "StrictModes no",
@@ -178,19 +178,19 @@ describe("over ssh", () => {
     if (userInfo().uid === 0) await mkdir("/run/sshd", { recursive: true });
     const server = spawn(sshd!, ["-D", "-e", "-f", join(root, "sshd_config")], { stdio: ["ignore", "ignore", "pipe"] });
     onTestFinished(() => void server.kill());
-    await new Promise<void>((done, fail) => {
-      let said = "";
+    await new Promise<void>((resolve, reject) => {
+      let output = "";
       server.stderr.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
-        if (said.includes("Server listening")) done();
+        output += text;
+        if (output.includes("Server listening")) resolve();
       });
-      server.on("close", () => fail(new Error(`sshd: ${said}`)));
+      server.on("close", () => reject(new Error(`sshd: ${output}`)));
     });
-    const trust = async (key: string) => {
+    const trustHostKey = async (key: string) => {
       const [type, text] = (await readFile(`${key}.pub`, "utf8")).split(" ");
       await writeFile(knownHostsFile, `[127.0.0.1]:${port} ${type} ${text}\n`);
     };
-    await trust(host);
+    await trustHostKey(hostKey);
     const { apply, system } = openAdapter({
       url: `ssh://${userInfo().username}@127.0.0.1:${port}${bare}`,
       sshKeyFile,
@@ -198,7 +198,7 @@ describe("over ssh", () => {
     });
     await apply(change(1));
     expect(await show("config/limits.json")).toBe("1");
-    await trust(sshKeyFile);
+    await trustHostKey(sshKeyFile);
     await expect(system.ping!(neverAborted)).rejects.toThrow("the server's host key is not the one");
   });
 });

@@ -33,15 +33,15 @@ afterAll(() =>
   Promise.all([postgresProxy, etcdProxy, unleashProxy, postgres, etcd, unleash].map((running) => running?.stop())),
 );
 
-let lives = 0;
+let scenarioCount = 0;
 const makeEntries = (value: unknown = null): Entry[] => {
-  const tenant_id = `t${++lives}`;
+  const tenant_id = `t${++scenarioCount}`;
   return ["seats", "rooms"].map((target) => ({ tenant_id, target, kind: "config", value }));
 };
 const keyOf = ({ tenant_id, target }: Entry) => `/app/${tenant_id}/${target}`;
 const toObject = (number: number): unknown => ({ limit: number });
 
-async function inFolder(name: string, text: string) {
+async function writeToFolder(name: string, text: string) {
   const folder = await mkdtemp(join(tmpdir(), "countersign-life-"));
   const path = join(folder, name);
   await writeFile(path, text);
@@ -53,8 +53,8 @@ async function inFolder(name: string, text: string) {
   };
 }
 
-async function onFile(): Promise<TargetScenario> {
-  const { path, content, write, dispose } = await inFolder("config.json", "{}");
+async function makeFileScenario(): Promise<TargetScenario> {
+  const { path, content, write, dispose } = await writeToFolder("config.json", "{}");
   const store = memoryStore();
   const common = { product_id: "acme-crm", instance_id: "acme-crm@local", clock: systemClock };
   return {
@@ -71,8 +71,8 @@ async function onFile(): Promise<TargetScenario> {
   };
 }
 
-async function onFlagd(): Promise<TargetScenario> {
-  const { path, content, write, dispose } = await inFolder("flags.json", '{ "flags": { } }');
+async function makeFlagdScenario(): Promise<TargetScenario> {
+  const { path, content, write, dispose } = await writeToFolder("flags.json", '{ "flags": { } }');
   const value = (number: number) => ({ state: "ENABLED", variants: { set: number }, defaultVariant: "set" });
   return {
     open: () => flagdTarget({ path, clock: systemClock }),
@@ -91,13 +91,13 @@ async function onFlagd(): Promise<TargetScenario> {
   };
 }
 
-/** Makes a proxy drop the next message that contains a text; returns a function that ends that. */
-const losing = (proxy: typeof postgresProxy, text: string) => (loss: "request" | "answer") => {
+/** Returns a function that makes a proxy lose the next message with a text, and returns a function that cancels the loss. */
+const makeLoss = (proxy: typeof postgresProxy, text: string) => (loss: "request" | "answer") => {
   void proxy!.lose(loss, text);
   return () => void proxy!.lose(loss, "a text that is never sent");
 };
 
-async function onPostgres(): Promise<TargetScenario> {
+async function makePostgresScenario(): Promise<TargetScenario> {
   const query = async (text: string, values: unknown[]) => (await postgres!.pool.query(text, values)).rows;
   const url = postgres!.url.replace(/127.0.0.1:\d+/, postgresProxy!.host);
   const options = { name: "settings", url, table: "settings", keyColumn: "key", valueColumn: "value", key: keyOf };
@@ -116,49 +116,50 @@ async function onPostgres(): Promise<TargetScenario> {
           JSON.stringify(value),
         ]);
     },
-    lose: losing(postgresProxy, "commit"),
+    lose: makeLoss(postgresProxy, "commit"),
     isResolvedByValue: true,
   };
 }
 
-async function onEtcd(): Promise<TargetScenario> {
+async function makeEtcdScenario(): Promise<TargetScenario> {
   const url = `http://${etcdProxy!.host}`;
-  const at = (entry: Entry) => ({ key: encodeBase64(keyOf(entry)) });
+  const encodeKey = (entry: Entry) => ({ key: encodeBase64(keyOf(entry)) });
   return {
     open: () => etcdTarget({ name: "edge", url, prefix: "/app/", key: keyOf }),
     entries: makeEntries(),
     value: toObject,
     async read(entry) {
-      const { kvs } = (await etcd!.post("/v3/kv/range", at(entry))) as { kvs?: { value: string }[] };
+      const { kvs } = (await etcd!.post("/v3/kv/range", encodeKey(entry))) as { kvs?: { value: string }[] };
       return kvs && JSON.parse(String(Buffer.from(kvs[0]!.value, "base64")));
     },
     async edit(entry, value) {
-      if (value === undefined) await etcd!.post("/v3/kv/deleterange", at(entry));
-      else await etcd!.post("/v3/kv/put", { ...at(entry), value: encodeBase64(JSON.stringify(value)) });
+      if (value === undefined) await etcd!.post("/v3/kv/deleterange", encodeKey(entry));
+      else await etcd!.post("/v3/kv/put", { ...encodeKey(entry), value: encodeBase64(JSON.stringify(value)) });
     },
-    lose: losing(etcdProxy, "/v3/kv/txn"),
+    lose: makeLoss(etcdProxy, "/v3/kv/txn"),
     isFenced: true,
   };
 }
 
 /** Number of scenarios for slow systems: in the short run, and at most. */
-const SLOW = { few: 1, most: 100, slice: 5 };
+const SLOW_SYSTEMS = { few: 1, most: 100, slice: 5 };
 
 const SYSTEMS = {
-  file: onFile,
-  flagd: onFlagd,
-  ...(postgres && { postgres: onPostgres }),
-  ...(etcd && { etcd: onEtcd }),
+  file: makeFileScenario,
+  flagd: makeFlagdScenario,
+  ...(postgres && { postgres: makePostgresScenario }),
+  ...(etcd && { etcd: makeEtcdScenario }),
   git: () => gitScenario(makeEntries(), toObject),
   ...(unleash && { unleash: () => unleashScenario(unleash, unleashProxy!, makeEntries()) }),
 };
 
-const seedsOf = (name: string) => (name === "git" || name === "unleash" ? scenarioSeeds(SLOW) : scenarioSeeds());
+const listSeeds = (name: string) =>
+  name === "git" || name === "unleash" ? scenarioSeeds(SLOW_SYSTEMS) : scenarioSeeds();
 
-describe.each(Object.entries(SYSTEMS))("targets of %s", (name, make) => {
-  const figures: EventCounts = {};
-  test.each(seedsOf(name))("scenarios %i to %i match the model", async (...seeds) => {
-    await runScenarios(seeds, make, figures);
+describe.each(Object.entries(SYSTEMS))("targets of %s", (name, makeScenario) => {
+  const counts: EventCounts = {};
+  test.each(listSeeds(name))("scenarios %i to %i match the model", async (...seeds) => {
+    await runScenarios(seeds, makeScenario, counts);
   });
-  afterAll(() => void process.stdout.write(`lives of ${name}: ${JSON.stringify(figures)}\n`));
+  afterAll(() => void process.stdout.write(`scenarios of ${name}: ${JSON.stringify(counts)}\n`));
 });

@@ -24,7 +24,7 @@ const SECRETS = {
   CRM_SECRET: "s3cret-of-webhook",
 };
 const url = `http://127.0.0.1:${PORT}`;
-const DOWN = [
+const UNREACHABLE = [
   { name: "flags", type: "flagd", key: "{tenant}.{rest}", file: "missing.flagd.json" },
   {
     name: "toggles",
@@ -54,12 +54,12 @@ const DOWN = [
   },
   { name: "crm", type: "webhook", url: `${url}/hooks/s3cret-path`, secret_env: "CRM_SECRET" },
 ];
-const PRODUCT = { name: "product", type: "file", match: ["*"], path: "product.json" };
-const NAMES = [...DOWN, PRODUCT].map(({ name }) => name);
+const AVAILABLE = { name: "product", type: "file", match: ["*"], path: "product.json" };
+const NAMES = [...UNREACHABLE, AVAILABLE].map(({ name }) => name);
 
 const lines: Record<string, unknown>[] = [];
-const write = (message: string, fields = {}) => void lines.push({ message, ...fields });
-const log: Log = { info: write, warn: write, error: write };
+const recordLine = (message: string, fields = {}) => void lines.push({ message, ...fields });
+const log: Log = { info: recordLine, warn: recordLine, error: recordLine };
 const metrics = processMetrics("1.0.0");
 let folder: string;
 let service: Service;
@@ -67,7 +67,7 @@ let service: Service;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "countersign-outages-"));
   const path = join(folder, "targets.json");
-  const systems = [...DOWN.map((system) => ({ ...system, match: [`${system.name}/*`] })), PRODUCT];
+  const systems = [...UNREACHABLE.map((system) => ({ ...system, match: [`${system.name}/*`] })), AVAILABLE];
   await writeFile(path, JSON.stringify({ systems }));
   const targets = readTargets(path, SECRETS);
   const store = memoryStore();
@@ -83,15 +83,15 @@ afterAll(async () => {
 test("each unreachable system has a failing capability with its name, without secrets", async () => {
   const { propose, must, post, send, bring } = client(service.fetch);
   const value = { flags: "true", toggles: "true" };
-  const answers = await Promise.all(
-    DOWN.map(async ({ name }) => {
+  const results = await Promise.all(
+    UNREACHABLE.map(async ({ name }) => {
       const { change_id } = await propose({ target: `${name}/checkout`, value: value[name as "flags"] ?? "5" });
       const dry = await post("apply", { change_id, dry_run: true });
       await must("approve", change_id);
       return { name, dry, applied: await post("apply", { change_id }) };
     }),
   );
-  for (const { name, applied } of answers)
+  for (const { name, applied } of results)
     expect([name, applied.status, applied.body.code]).toEqual([name, 502, "adapter_failed"]);
   expect(await bring("applied", { target: "checkout", value: "5" })).toMatch(/^chg_/);
   await service.cycle();
@@ -106,7 +106,7 @@ test("each unreachable system has a failing capability with its name, without se
     .filter(({ id }: { id: string }) => id.startsWith("target:"))
     .map(({ id, status }: { id: string; status: string }) => [id, status]);
   expect(Object.fromEntries(states)).toMatchObject({
-    ...Object.fromEntries(DOWN.map(({ name }) => [`target:${name}`, "failing"])),
+    ...Object.fromEntries(UNREACHABLE.map(({ name }) => [`target:${name}`, "failing"])),
     "target:product": "available",
   });
 
@@ -118,8 +118,10 @@ test("each unreachable system has a failing capability with its name, without se
   expect(text.text).toMatch(/^countersign_target_retries_total\{system="edge"\} \d+$/m);
   expect(text.text).toMatch(/^countersign_target_calls_total\{system="product",operation="write",outcome="done"\} 1$/m);
 
-  const named = lines.filter(({ message }) => message === "a target system cannot be used").map(({ system }) => system);
-  expect(named.sort()).toEqual(DOWN.map(({ name }) => name).sort());
-  const shown = JSON.stringify([lines, capabilities.text, text.text, audit.text, intent.text, answers]);
-  expect(shown.match(/.{40}s3cret.{20}/g)).toBeNull();
+  const reportedSystems = lines
+    .filter(({ message }) => message === "a target system cannot be used")
+    .map(({ system }) => system);
+  expect(reportedSystems.sort()).toEqual(UNREACHABLE.map(({ name }) => name).sort());
+  const allOutput = JSON.stringify([lines, capabilities.text, text.text, audit.text, intent.text, results]);
+  expect(allOutput.match(/.{40}s3cret.{20}/g)).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** Plans over five real systems, with a fault at a random step; and a plan of 20 entries as one transaction and one commit. */
+/** Plans over five real systems, with a fault at a random step; a plan's entries in one system are written atomically. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ await postgres?.pool.query("create table settings (key text primary key, value j
 const readText = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
 const product = { product_id: "acme-crm", instance_id: "acme-crm@local" };
 
-function onFile(): ScenarioSystem {
+function makeFileSystem(): ScenarioSystem {
   const path = join(folder, "product.json");
   return {
     name: "file",
@@ -51,7 +51,7 @@ function onFile(): ScenarioSystem {
   };
 }
 
-async function onFlagd(): Promise<ScenarioSystem> {
+async function makeFlagdSystem(): Promise<ScenarioSystem> {
   const path = join(folder, "flags.json");
   await writeFile(path, '{ "flags": {} }\n');
   const flagKey = ({ target }: { target: string }) => target.slice("flags/".length);
@@ -67,8 +67,8 @@ async function onFlagd(): Promise<ScenarioSystem> {
   };
 }
 
-let clones = 0;
-function onGit(): ScenarioSystem {
+let cloneCount = 0;
+function makeGitSystem(): ScenarioSystem {
   return {
     name: "repo",
     open: (store, clock, faults) =>
@@ -78,7 +78,7 @@ function onGit(): ScenarioSystem {
           url: repository.bare,
           branch: "main",
           path: ({ target }) => `${target}.json`,
-          folder: join(folder, `clone-${++clones % 2}`),
+          folder: join(folder, `clone-${++cloneCount % 2}`),
           clock,
         }),
         store,
@@ -90,7 +90,7 @@ function onGit(): ScenarioSystem {
   };
 }
 
-function onPostgres({ pool, url }: NonNullable<typeof postgres>): ScenarioSystem {
+function makePostgresSystem({ pool, url }: NonNullable<typeof postgres>): ScenarioSystem {
   const system = postgresTarget({
     name: "settings",
     url,
@@ -112,7 +112,7 @@ function onPostgres({ pool, url }: NonNullable<typeof postgres>): ScenarioSystem
   };
 }
 
-function onWebhook(): ScenarioSystem {
+function makeWebhookSystem(): ScenarioSystem {
   return {
     name: "crm",
     open: (_, clock, faults) =>
@@ -140,15 +140,21 @@ function onWebhook(): ScenarioSystem {
 }
 
 test.skipIf(!postgres)(
-  "a plan over five real systems ends all set or all as before",
+  "a plan over five real systems ends with all entries set or none",
   { timeout: 3_600_000 },
   async () => {
-    const systems = [onFile(), await onFlagd(), onGit(), onPostgres(postgres!), onWebhook()];
+    const systems = [
+      makeFileSystem(),
+      await makeFlagdSystem(),
+      makeGitSystem(),
+      makePostgresSystem(postgres!),
+      makeWebhookSystem(),
+    ];
     const [first = 1, last = rounds(5, 10, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
-    const { exports, ...figures } = await runPlanScenarios(systems, [first, last]);
-    process.stderr.write(`plans: ${JSON.stringify(figures)}\n`);
-    expect(figures.scenarios).toBe(last - first + 1);
-    for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
+    const { exports, ...counts } = await runPlanScenarios(systems, [first, last]);
+    process.stderr.write(`plans: ${JSON.stringify(counts)}\n`);
+    expect(counts.scenarios).toBe(last - first + 1);
+    for (const findings of await judgeExports(exports)) expect(findings).toEqual({ typescript: [], python: [] });
   },
 );
 
@@ -176,19 +182,19 @@ test.skipIf(!postgres)("a plan of 20 entries is one transaction of Postgres and 
   ]);
   const api = await core({ store, clock, adapter });
   const entries = Array.from({ length: 20 }, (_, index) => planEntry(index % 2 === 0 ? "rows" : "files", index));
-  const transactions = async (): Promise<string[]> =>
+  const listTransactions = async (): Promise<string[]> =>
     (
       await postgres!.pool.query<{ xmin: string }>("select distinct xmin::text from settings where key like 'rows/%'")
     ).rows.map(({ xmin }) => xmin);
-  const commits = async () => Number(await git(repository.bare, "rev-list", "--count", "main"));
-  const before = await commits();
+  const countCommits = async () => Number(await git(repository.bare, "rev-list", "--count", "main"));
+  const before = await countCommits();
   const id = await bringPlan(api, "applied", entries);
-  expect(await transactions()).toHaveLength(1);
-  expect(await commits()).toBe(before + 1);
+  expect(await listTransactions()).toHaveLength(1);
+  expect(await countCommits()).toBe(before + 1);
   expect(await git(repository.bare, "log", "-1", "--format=%B", "main")).toContain(`Countersign-Change: ${id}\n`);
   expect((await git(repository.bare, "show", "--name-only", "--format=", "main")).split("\n")).toHaveLength(10);
   await api.must("rollback", id);
-  expect(await transactions()).toEqual([]);
-  expect(await commits()).toBe(before + 2);
+  expect(await listTransactions()).toEqual([]);
+  expect(await countCommits()).toBe(before + 2);
   expect(await git(repository.bare, "diff", "--name-only", "main~2", "main")).toBe("");
 });

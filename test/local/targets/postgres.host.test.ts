@@ -17,7 +17,7 @@ import { startPostgres } from "../../support/postgres_server.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const query = async (text: string, values: unknown[] = []) => (await server!.pool.query(text, values)).rows;
 
 const CREATE = `create schema if not exists app;
@@ -29,9 +29,9 @@ const CREATE = `create schema if not exists app;
 
 const common = { table: "app.settings", keyColumn: "key", valueColumn: "value" };
 const key = ({ tenant_id, target }: Entry) => `${tenant_id}:${target}`;
-const open = (over: Partial<PostgresTargetOptions> = {}) =>
-  postgresTarget({ name: "settings", url: server!.url, ...common, key, ...over });
-// One for all tests: each has connections of its own.
+const open = (overrides: Partial<PostgresTargetOptions> = {}) =>
+  postgresTarget({ name: "settings", url: server!.url, ...common, key, ...overrides });
+// Shared by all tests, since each system opens its own connections.
 const jsonb = server && open();
 const json = server && open({ table: "app.texts" });
 
@@ -47,18 +47,18 @@ const attempt = (): AttemptContext => ({
   at: "2026-01-02T03:04:05.678Z",
 });
 
-/** Fresh tables, one of them with a row. */
-async function bench(text: string | null = '{"limit": 0}') {
+/** Creates the tables again, one of them with a row. */
+async function createTables(text: string | null = '{"limit": 0}') {
   await query(CREATE);
   await query("insert into app.settings values ($1, $2)", [key(entry), text]);
   return {
     system: jsonb!,
-    before: await jsonb!.read(entry, calm),
+    before: await jsonb!.read(entry, neverAborted),
     value: async () => (await query("select value::text from app.settings"))[0]?.value,
   };
 }
 
-/** A connection of another program. */
+/** Opens a connection, as another program does. */
 async function connect(url = server!.url) {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
@@ -67,7 +67,7 @@ async function connect(url = server!.url) {
   return client;
 }
 
-/** Resolves when the server shows a connection that waits for a lock; returns the process of it. */
+/** Resolves when the server shows a connection that waits for a lock; returns its process id. */
 async function waitForLock(): Promise<number> {
   for (;;) {
     const [row] = await query("select pid from pg_locks where not granted");
@@ -75,13 +75,13 @@ async function waitForLock(): Promise<number> {
   }
 }
 
-/** The edit of a trigger, which runs before each write of a row. */
-const onEachWrite = (body: string) =>
+/** Creates a trigger that runs a body before each write of a row. */
+const createTrigger = (body: string) =>
   query(`create function app.edit() returns trigger language plpgsql as $$ begin ${body} end $$;
     create trigger edit before insert or update or delete on app.settings for each row execute function app.edit()`);
 
-/** Lets a stopped process run; one that ended meanwhile needs nothing. */
-function goOn(pid: number): void {
+/** Resumes a stopped process; a process that has ended is ignored. */
+function resumeProcess(pid: number): void {
   try {
     process.kill(pid, "SIGCONT");
   } catch (error) {
@@ -89,11 +89,11 @@ function goOn(pid: number): void {
   }
 }
 
-async function proxied(over: Partial<PostgresTargetOptions> = {}) {
+async function openBehindProxy(overrides: Partial<PostgresTargetOptions> = {}) {
   const { hostname: host, port } = new URL(server!.url);
   const proxy = await startProxy({ host, port: Number(port) });
   onTestFinished(proxy.stop);
-  return { ...proxy, system: open({ url: `postgres://postgres:password@${proxy.host}/postgres`, ...over }) };
+  return { ...proxy, system: open({ url: `postgres://postgres:password@${proxy.host}/postgres`, ...overrides }) };
 }
 
 describe.skipIf(!server)("a Postgres column", () => {
@@ -101,7 +101,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     test.each(targetCases)("$name", ({ run }) =>
       run(async () => {
         await query(CREATE);
-        const { lose, system } = await proxied({ table: `app.${table}` });
+        const { lose, system } = await openBehindProxy({ table: `app.${table}` });
         return {
           system,
           interrupt: () => void lose("request", "commit"),
@@ -132,28 +132,28 @@ describe.skipIf(!server)("a Postgres column", () => {
     ["request", "absent", { limit: 0 }],
     ["answer", "applied", { limit: 1 }],
   ] as const)("a lost %s of the commit is unanswered, and then %s for another process", async (loss, state, value) => {
-    const { system, before } = await bench();
-    const { lose, system: far } = await proxied();
+    const { system, before } = await createTables();
+    const { lose, system: proxiedSystem } = await openBehindProxy();
     const store = memoryStore();
-    const [adapter, later] = [far, system].map((one) => targetAdapter(one, { store, clock: systemClock }));
+    const [adapter, later] = [proxiedSystem, system].map((one) => targetAdapter(one, { store, clock: systemClock }));
     const lost = lose(loss, "commit");
-    await expect(adapter!.apply(change, calm)).rejects.toBeInstanceOf(Unanswered);
+    await expect(adapter!.apply(change, neverAborted)).rejects.toBeInstanceOf(Unanswered);
     await lost;
-    await expect.poll(() => later!.verify(change, calm)).toBe(state);
-    expect((await system.read(entry, calm)).value).toEqual(value);
-    await later!.apply(change, calm);
-    await later!.rollback({ ...change, status: "applied" } as Change, calm);
-    expect((await system.read(entry, calm)).raw).toBe(before.raw);
+    await expect.poll(() => later!.verify(change, neverAborted)).toBe(state);
+    expect((await system.read(entry, neverAborted)).value).toEqual(value);
+    await later!.apply(change, neverAborted);
+    await later!.rollback({ ...change, status: "applied" } as Change, neverAborted);
+    expect((await system.read(entry, neverAborted)).raw).toBe(before.raw);
   });
 
   test.each(["begin", "update", "countersign.change_id"])(
     "a connection lost at %s has a certain result: nothing was set",
     async (text) => {
-      const { before, value } = await bench();
-      const { lose, system } = await proxied();
+      const { before, value } = await createTables();
+      const { lose, system } = await openBehindProxy();
       for (const loss of ["request", "answer"] as const) {
         void lose(loss, text);
-        const failed = await system.compareAndSet(entry, next, before, attempt(), calm).catch((error) => error);
+        const failed = await system.compareAndSet(entry, next, before, attempt(), neverAborted).catch((error) => error);
         expect([failed.name, failed.message]).toEqual(["Error", expect.stringContaining("Postgres: ")]);
       }
       expect(await value()).toBe('{"limit": 0}');
@@ -162,7 +162,7 @@ describe.skipIf(!server)("a Postgres column", () => {
 
   describe("a commit that is still running", () => {
     async function commitLate() {
-      const { before, value } = await bench();
+      const { before, value } = await createTables();
       await query(`create function app.edit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(1); return null; end $$;
         create constraint trigger edit after update on app.settings deferrable initially deferred
@@ -180,14 +180,14 @@ describe.skipIf(!server)("a Postgres column", () => {
       "is open until it ends, also where its process %s",
       async (how) => {
         const { one, pid, value, release, stop, written } = await commitLate();
-        onTestFinished(() => void goOn(pid));
+        onTestFinished(() => void resumeProcess(pid));
         if (how !== "goes on") process.kill(pid, "SIGSTOP");
         stop.abort(new Error("time is up"));
         expect(await written).toBeInstanceOf(Unanswered);
-        expect(await jsonb!.resolve!(entry, one, calm)).toBe("open");
+        expect(await jsonb!.resolve!(entry, one, neverAborted)).toBe("open");
         await release();
-        goOn(pid);
-        await expect.poll(() => jsonb!.resolve!(entry, one, calm)).toBeUndefined();
+        resumeProcess(pid);
+        await expect.poll(() => jsonb!.resolve!(entry, one, neverAborted)).toBeUndefined();
         expect(await value()).toBe('{"limit": 1}');
       },
     );
@@ -196,28 +196,30 @@ describe.skipIf(!server)("a Postgres column", () => {
       const { one, pid, value, written } = await commitLate();
       process.kill(pid, "SIGKILL");
       expect(await written).toBeInstanceOf(Unanswered);
-      await expect.poll(() => jsonb!.resolve!(entry, one, calm).catch(() => "recovering"), POLL).toBeUndefined();
+      await expect
+        .poll(() => jsonb!.resolve!(entry, one, neverAborted).catch(() => "recovering"), POLL)
+        .toBeUndefined();
       expect(await value()).toBe('{"limit": 0}');
-      await bench();
+      await createTables();
     });
   });
 
   test("a crash of the server between read and write leaves the value, which can be set afterwards", async () => {
-    const { before, system, value } = await bench();
+    const { before, system, value } = await createTables();
     await server!.crash();
-    const set = () => system.compareAndSet(entry, next, before, attempt(), calm);
+    const set = () => system.compareAndSet(entry, next, before, attempt(), neverAborted);
     expect(await set().catch(set)).toMatchObject({ done: true });
     expect(await value()).toBe('{"limit": 1}');
   });
 
   test("an apply waits for a row locked by another transaction, and compares its new value", async () => {
-    const { system, value } = await bench();
+    const { system, value } = await createTables();
     const other = await connect();
     for (const end of ["rollback", "commit"]) {
       await query("update app.settings set value = $1", ['{"limit": 0}']);
-      const expected = await system.read(entry, calm);
+      const expected = await system.read(entry, neverAborted);
       await other.query(`begin; update app.settings set value = '"theirs"'`);
-      const written = system.compareAndSet(entry, next, expected, attempt(), calm);
+      const written = system.compareAndSet(entry, next, expected, attempt(), neverAborted);
       await waitForLock();
       await other.query(end);
       if (end === "rollback") expect(await written).toMatchObject({ done: true });
@@ -225,9 +227,9 @@ describe.skipIf(!server)("a Postgres column", () => {
     }
     expect(await value()).toBe('"theirs"');
     await other.query("begin; select from app.settings for update");
-    const impatient = open({ statementMs: 50 });
-    const expected = await system.read(entry, calm);
-    const rejected = await impatient.compareAndSet(entry, next, expected, attempt(), calm);
+    const withShortLimit = open({ statementMs: 50 });
+    const expected = await system.read(entry, neverAborted);
+    const rejected = await withShortLimit.compareAndSet(entry, next, expected, attempt(), neverAborted);
     expect(rejected).toMatchObject({ done: false, rejected: expect.stringMatching(/55P03|57014/) });
     const stop = new AbortController();
     const stopped = system.compareAndSet(entry, next, expected, attempt(), stop.signal);
@@ -239,27 +241,27 @@ describe.skipIf(!server)("a Postgres column", () => {
   });
 
   test("every part of the comparison counts: version, text and absence", async () => {
-    const { before, system } = await bench();
+    const { before, system } = await createTables();
     const [xmin, hash] = before.version.split(" ");
     const older = { ...before, version: `${Number(xmin) - 1} ${hash}` };
     const restored = { version: `${xmin} another-hash`, value: 1, raw: "1" };
     for (const expected of [older, restored, { version: "absent" }])
       for (const value of [next, undefined])
-        expect(await system.compareAndSet(entry, value, expected, attempt(), calm)).toEqual({
+        expect(await system.compareAndSet(entry, value, expected, attempt(), neverAborted)).toEqual({
           done: false,
           conflict: before,
         });
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
   });
 
   test("values are kept after the table is rewritten, and applies go on", async () => {
-    const { before, system } = await bench();
+    const { before, system } = await createTables();
     await query("vacuum full app.settings");
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
-    const expected = await system.read(entry, calm);
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
+    const expected = await system.read(entry, neverAborted);
     await query("alter table app.settings add column note text default random()::text");
     const other = { value: 2, version: "" };
-    const result = await system.compareAndSet(entry, other, expected, attempt(), calm);
+    const result = await system.compareAndSet(entry, other, expected, attempt(), neverAborted);
     expect(result).toMatchObject({ done: false, conflict: { value: entry.value } });
   });
 
@@ -271,35 +273,37 @@ describe.skipIf(!server)("a Postgres column", () => {
       `if tg_op = 'DELETE' then return null; end if; new.value = '"x"'; return new;`,
     ],
   ])("%s is a rejection, not a conflict and not done", async (_, body) => {
-    const { before, system, value } = await bench();
-    await onEachWrite(body);
+    const { before, system, value } = await createTables();
+    await createTrigger(body);
     const rejected = { done: false, rejected: expect.stringContaining("row security or a trigger") };
     const fresh = { ...entry, target: "new" };
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual(rejected);
-    expect(await system.compareAndSet(entry, undefined, before, attempt(), calm)).toEqual(rejected);
-    expect(await system.compareAndSet(fresh, next, await system.read(fresh, calm), attempt(), calm)).toEqual(rejected);
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toEqual(rejected);
+    expect(await system.compareAndSet(entry, undefined, before, attempt(), neverAborted)).toEqual(rejected);
+    expect(
+      await system.compareAndSet(fresh, next, await system.read(fresh, neverAborted), attempt(), neverAborted),
+    ).toEqual(rejected);
     expect(await query("select value::text from app.settings")).toEqual([{ value: await value() }]);
     expect(await value()).toBe('{"limit": 0}');
   });
 
   test("a trigger's rejection is reported, and a trigger can record the change's id", async () => {
-    const { before, system, value } = await bench();
-    await onEachWrite("raise exception 'closed on Fridays';");
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
+    const { before, system, value } = await createTables();
+    await createTrigger("raise exception 'closed on Fridays';");
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toEqual({
       done: false,
       rejected: "Postgres: closed on Fridays (P0001)",
     });
     await query(`create or replace function app.edit() returns trigger language plpgsql as $$ begin
       insert into app.many values (new.key, to_jsonb(current_setting('countersign.change_id', true))); return new; end $$`);
-    expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toMatchObject({ done: true });
+    expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
     await query("update app.settings set value = '1'");
     expect((await query("select value from app.many")).map((row) => row.value)).toEqual(["chg_a", null]);
     expect(await value()).toBe("1");
   });
 
   describe("a role", () => {
-    async function login(grants: string) {
-      const { before, value } = await bench();
+    async function openAsRole(grants: string) {
+      const { before, value } = await createTables();
       await query(`drop owned by limited; drop role limited`).catch(() => undefined);
       await query(`create role limited login password 'word'; grant usage on schema app to limited; ${grants}`);
       const url = server!.url.replace("postgres:password", "limited:word");
@@ -310,9 +314,9 @@ describe.skipIf(!server)("a Postgres column", () => {
       ["without a right to write", "grant select on app.settings to limited", "permission denied"],
       ["without a right to read", "grant insert, update on app.settings to limited", "permission denied"],
     ])("%s fails a ping, and its write is rejected", async (_, grants, reason) => {
-      const { before, value, system } = await login(grants);
-      await expect(system.ping!(calm)).rejects.toThrow(reason);
-      expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual({
+      const { before, value, system } = await openAsRole(grants);
+      await expect(system.ping!(neverAborted)).rejects.toThrow(reason);
+      expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toEqual({
         done: false,
         rejected: expect.stringContaining("42501"),
       });
@@ -320,38 +324,38 @@ describe.skipIf(!server)("a Postgres column", () => {
     });
 
     test("that may only read and write rows can set, remove and add a value", async () => {
-      const { before, system } = await login("grant select, insert, update, delete on app.settings to limited");
-      await system.ping!(calm);
-      await system.compareAndSet(entry, next, before, attempt(), calm);
-      await system.compareAndSet(entry, undefined, await system.read(entry, calm), attempt(), calm);
-      await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
-      expect((await system.read(entry, calm)).value).toEqual(entry.value);
+      const { before, system } = await openAsRole("grant select, insert, update, delete on app.settings to limited");
+      await system.ping!(neverAborted);
+      await system.compareAndSet(entry, next, before, attempt(), neverAborted);
+      await system.compareAndSet(entry, undefined, await system.read(entry, neverAborted), attempt(), neverAborted);
+      await system.compareAndSet(entry, next, await system.read(entry, neverAborted), attempt(), neverAborted);
+      expect((await system.read(entry, neverAborted)).value).toEqual(entry.value);
     });
 
-    test("that row security does not let write is rejected; so is a hidden row", async () => {
-      const { before, value, system } = await login(`grant all on app.settings to limited;
+    test("that row security keeps from writing is rejected; so is a write to a hidden row", async () => {
+      const { before, value, system } = await openAsRole(`grant all on app.settings to limited;
         alter table app.settings enable row level security;
         create policy readable on app.settings for select to limited using (true);
         create policy writable on app.settings for update to limited using (false)`);
       const rejected = { done: false, rejected: expect.stringContaining("row security or a trigger") };
-      expect(await system.compareAndSet(entry, next, before, attempt(), calm)).toEqual(rejected);
+      expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toEqual(rejected);
       await query(`drop policy readable on app.settings;
         create policy addable on app.settings for insert to limited with check (true)`);
-      const absent = await system.read(entry, calm);
+      const absent = await system.read(entry, neverAborted);
       expect(absent.value).toBeUndefined();
-      const hidden = await system.compareAndSet(entry, next, absent, attempt(), calm);
+      const hidden = await system.compareAndSet(entry, next, absent, attempt(), neverAborted);
       expect(hidden).toEqual({ done: false, rejected: expect.any(String) });
       expect(await value()).toBe('{"limit": 0}');
     });
 
     test("with a wrong password is rejected, and no message has an address or a password", async () => {
-      const { before, value } = await bench();
+      const { before, value } = await createTables();
       const system = open({ url: server!.url.replace("password", "secret-word") });
       const calls = [
-        () => system.ping!(calm),
-        () => system.read(entry, calm),
-        () => system.resolve!(entry, attempt(), calm),
-        () => system.compareAndSet(entry, next, before, attempt(), calm),
+        () => system.ping!(neverAborted),
+        () => system.read(entry, neverAborted),
+        () => system.resolve!(entry, attempt(), neverAborted),
+        () => system.compareAndSet(entry, next, before, attempt(), neverAborted),
       ];
       for (const call of calls) {
         const error = await call().catch((failed: Error) => failed);
@@ -368,37 +372,43 @@ describe.skipIf(!server)("a Postgres column", () => {
     ["a text column", { valueColumn: "key" }, "neither jsonb nor json"],
     ["no unique key", { table: "app.many" }, "no unique or exclusion constraint"],
     ["a read-only database", { url: `${server?.url}?options=-c%20default_transaction_read_only%3Don` }, "is read-only"],
-    ["a server that is not there", { url: "postgres://127.0.0.1:1/no" }, "ECONNREFUSED"],
-  ])("a ping notices %s", async (_, over, reason) => {
-    await bench();
-    await expect(open(over).ping!(calm)).rejects.toThrow(reason);
+    ["an unreachable server", { url: "postgres://127.0.0.1:1/no" }, "ECONNREFUSED"],
+  ])("a ping notices %s", async (_, overrides, reason) => {
+    await createTables();
+    await expect(open(overrides).ping!(neverAborted)).rejects.toThrow(reason);
   });
 
   test("a ping changes nothing, and succeeds with all rights", async () => {
-    const { system, value } = await bench();
-    await system.ping!(calm);
-    await json!.ping!(calm);
+    const { system, value } = await createTables();
+    await system.ping!(neverAborted);
+    await json!.ping!(neverAborted);
     await system.probe!();
     expect(await value()).toBe('{"limit": 0}');
   });
 
   test("an insert needs the unique key, and several rows with one key are rejected", async () => {
-    await bench();
+    await createTables();
     const system = open({ table: "app.many" });
-    const result = await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
+    const result = await system.compareAndSet(
+      entry,
+      next,
+      await system.read(entry, neverAborted),
+      attempt(),
+      neverAborted,
+    );
     expect(result).toEqual({ done: false, rejected: expect.stringContaining("42P10") });
     await query(`insert into app.many values ($1, '1'), ($1, '2')`, [key(entry)]);
-    await expect(system.read(entry, calm)).rejects.toThrow("2 rows have the key");
+    await expect(system.read(entry, neverAborted)).rejects.toThrow("2 rows have the key");
   });
 
   test("names of tables and columns are quoted", async () => {
-    await bench();
+    await createTables();
     await query(`create schema if not exists "Odd""; drop"; drop table if exists "Odd""; drop"."t""1";
       create table "Odd""; drop"."t""1" ("the ""key" text primary key, "v" json)`);
     const system = open({ table: 'Odd"; drop.t"1', keyColumn: 'the "key', valueColumn: "v" });
-    await system.ping!(calm);
-    await system.compareAndSet(entry, next, await system.read(entry, calm), attempt(), calm);
-    expect((await system.read(entry, calm)).value).toEqual(entry.value);
+    await system.ping!(neverAborted);
+    await system.compareAndSet(entry, next, await system.read(entry, neverAborted), attempt(), neverAborted);
+    expect((await system.read(entry, neverAborted)).value).toEqual(entry.value);
   });
 
   test.each([
@@ -407,41 +417,41 @@ describe.skipIf(!server)("a Postgres column", () => {
     ["app.settings", '{"id": 12345678901234567890}'],
     ["app.settings", null],
   ])("a rollback restores the text of a row of %s: %s", async (table, text) => {
-    await bench();
+    await createTables();
     await query("delete from app.settings");
     await query(`insert into ${table} values ($1, $2)`, [key(entry), text]);
     const system = table === "app.texts" ? json! : jsonb!;
     const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
-    await adapter.apply(change, calm);
-    expect(await adapter.verify(change, calm)).toBe("applied");
-    await adapter.rollback({ ...change, status: "applied" } as Change, calm);
+    await adapter.apply(change, neverAborted);
+    expect(await adapter.verify(change, neverAborted)).toBe("applied");
+    await adapter.rollback({ ...change, status: "applied" } as Change, neverAborted);
     expect((await query(`select value::text from ${table}`))[0]!.value).toBe(text);
   });
 });
 
-const offline = (over: Partial<PostgresTargetOptions> = {}) =>
-  postgresTarget({ name: "settings", url: "postgres://u:secret@DB.acme.example/a%20b", ...common, key, ...over });
+const makeOffline = (overrides: Partial<PostgresTargetOptions> = {}) =>
+  postgresTarget({ name: "settings", url: "postgres://u:secret@DB.acme.example/a%20b", ...common, key, ...overrides });
 
 test("the target's description has address, table, columns and key, and no credentials", () => {
-  expect(offline().place(entry)).toBe('postgres db.acme.example:5432/a b app.settings(key,value) "t1:seats"');
-  const socket = offline({ url: "postgres:///db?host=/run/pg&port=6000", table: "settings" });
+  expect(makeOffline().place(entry)).toBe('postgres db.acme.example:5432/a b app.settings(key,value) "t1:seats"');
+  const socket = makeOffline({ url: "postgres:///db?host=/run/pg&port=6000", table: "settings" });
   expect(socket.place(entry)).toBe('postgres /run/pg:6000/db public.settings(key,value) "t1:seats"');
 });
 
 test.each([{ url: "secret-word" }, { url: "https://u:secret-word@h/d" }, { table: "a.b.c" }, { table: "a." }])(
   "malformed options are an error that quotes no address: %o",
-  (over) => {
-    expect(() => offline(over)).toThrow(/must read/);
-    expect(() => offline(over)).not.toThrow("secret-word");
+  (overrides) => {
+    expect(() => makeOffline(overrides)).toThrow(/must read/);
+    expect(() => makeOffline(overrides)).not.toThrow("secret-word");
   },
 );
 
 test.each([["a\0b"], [{ a: ["\ud800"] }], [{ "\0": 1 }], [{ unparsed: "x" }]])(
-  "a value that Postgres cannot hold is refused before it is asked: %o",
+  "a value that Postgres cannot store is rejected without a request: %o",
   (value) => {
-    expect(offline().check({ ...entry, value })).toBeTypeOf("string");
+    expect(makeOffline().check({ ...entry, value })).toBeTypeOf("string");
     expect(
-      offline().check({ ...entry, value: ["\u{1F980}", "\\u0000", 1e300, { unparsed: 1, a: 2 }] }),
+      makeOffline().check({ ...entry, value: ["\u{1F980}", "\\u0000", 1e300, { unparsed: 1, a: 2 }] }),
     ).toBeUndefined();
   },
 );

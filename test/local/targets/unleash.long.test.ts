@@ -15,7 +15,7 @@ import { runAllSystems } from "./all_systems.ts";
 import { runRollouts } from "./unleash_rollouts.ts";
 import { ADMIN_TOKEN, startUnleash, type UnleashServer } from "../../support/unleash.ts";
 
-const calm = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const started = await startUnleash().catch((error: Error) => error.message);
 if (typeof started === "string") process.stdout.write(`Unleash: skipped, ${started}\n`);
 const isMissing = typeof started === "string";
@@ -31,15 +31,15 @@ afterAll(async () => {
   await server.stop();
 });
 
-const rollout = (percentage: number, over = {}) => ({
+const rollout = (percentage: number, overrides = {}) => ({
   name: "flexibleRollout",
   parameters: { rollout: String(percentage), stickiness: "userId", groupId: "new-checkout" },
-  ...over,
+  ...overrides,
 });
 const flag = (percentage: number, enabled = true) => ({ enabled, strategies: [rollout(percentage)] });
 
-let flags = 0;
-const newFlag = (): string => `flag-${++flags}`;
+let flagCount = 0;
+const newFlag = (): string => `flag-${++flagCount}`;
 const ENVIRONMENT = "development";
 const requestPath = (name: string): string => `/api/admin/projects/default/features/${name}`;
 
@@ -51,7 +51,7 @@ async function editRollout(name: string, percentage: number): Promise<void> {
   await server.call("PUT", `${path}/strategies/${strategy.id}`, { ...strategy, parameters });
 }
 
-function bench(over: Partial<UnleashTargetOptions> = {}) {
+function openUnleash(overrides: Partial<UnleashTargetOptions> = {}) {
   const { url, token } = server;
   const system = unleashTarget({
     url,
@@ -59,27 +59,27 @@ function bench(over: Partial<UnleashTargetOptions> = {}) {
     project: "default",
     environment: ENVIRONMENT,
     clock: systemClock,
-    ...over,
+    ...overrides,
   });
   const adapter = targetAdapter(system, { store: memoryStore(), clock: systemClock });
   return {
     system,
     adapter,
-    apply: (one: Change) => adapter.apply(one, calm),
-    rollback: (one: Change) => adapter.rollback({ ...one, status: "applied" }, calm),
+    apply: (one: Change) => adapter.apply(one, neverAborted),
+    rollback: (one: Change) => adapter.rollback({ ...one, status: "applied" }, neverAborted),
   };
 }
 
-let changes = 0;
+let changeCount = 0;
 const change = (target: string, value: unknown): Change => {
-  const change_id = `chg_00000000-0000-7000-8000-${String(++changes).padStart(12, "0")}`;
+  const change_id = `chg_00000000-0000-7000-8000-${String(++changeCount).padStart(12, "0")}`;
   return { change_id, tenant_id: "t1", kind: "config", target, value } as Change;
 };
 
 /** Removes a flag as a rollback does. */
-async function remove(system: ReturnType<typeof bench>["system"], entry: Entry): Promise<SetResult> {
+async function remove(system: ReturnType<typeof openUnleash>["system"], entry: Entry): Promise<SetResult> {
   const attempt = { change_id: "chg_x", operation: "rollback", attempt: "attempt-x", at: "" } as const;
-  return system.compareAndSet(entry, undefined, await system.read(entry, calm), attempt, calm);
+  return system.compareAndSet(entry, undefined, await system.read(entry, neverAborted), attempt, neverAborted);
 }
 
 /** A proxy in front of the server, for `fetch` of a target. */
@@ -88,8 +88,8 @@ const behindProxy = () => ({ url: `http://${proxy.host}/` });
 describe.skipIf(isMissing)("target system contract", () => {
   test.each(targetCases)("$name", ({ run }) =>
     run(async () => {
-      const own = `case-${++flags}`;
-      const { system } = bench({ flagName: ({ tenant_id, target }) => `${own}.${tenant_id}.${target}` });
+      const own = `case-${++flagCount}`;
+      const { system } = openUnleash({ flagName: ({ tenant_id, target }) => `${own}.${tenant_id}.${target}` });
       const values = [flag(10), flag(20), { enabled: false, strategies: [] }, flag(100)];
       return { system, values, overwrite: ({ tenant_id, target }) => editRollout(`${own}.${tenant_id}.${target}`, 77) };
     }),
@@ -99,7 +99,7 @@ describe.skipIf(isMissing)("target system contract", () => {
 describe.skipIf(isMissing)("a flag of Unleash", () => {
   test("the stock client sees an apply and its rollback, and a boolean switches only", async () => {
     const name = newFlag();
-    const { apply, rollback } = bench();
+    const { apply, rollback } = openUnleash();
     const client = await server.startClient();
     onTestFinished(() => client.destroy());
     const users = Array.from({ length: 1000 }, (_, i) => ({ userId: `user-${i}` }));
@@ -127,7 +127,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     await server.call("POST", `/api/admin/features/${name}/tags`, { type: "simple", value: "checkout" });
     const production = `${requestPath(name)}/environments/production`;
     await server.call("POST", `${production}/strategies`, { name: "default" });
-    const { apply, adapter } = bench();
+    const { apply, adapter } = openUnleash();
     const one = change(name, flag(30));
     await apply(one);
     expect(await server.call("GET", requestPath(name))).toMatchObject({
@@ -140,7 +140,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
       expect.stringMatching(`^countersign:${one.change_id}/[\\w-]{8}$`),
       "simple:checkout",
     ]);
-    expect(await adapter.verify(one, calm)).toBe("applied");
+    expect(await adapter.verify(one, neverAborted)).toBe("applied");
   });
 
   test("a value with segments, constraints and variants is verified in any equivalent form", async () => {
@@ -158,19 +158,19 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
       { name: "default", disabled: true, parameters: {}, constraints: [] },
     ];
     const one = change(name, { strategies, enabled: true });
-    const { apply, adapter } = bench();
+    const { apply, adapter } = openUnleash();
     await apply(one);
-    expect(await adapter.verify(one, calm)).toBe("applied");
-    expect(await adapter.held!(one, calm)).toEqual({ value: one.value });
+    expect(await adapter.verify(one, neverAborted)).toBe("applied");
+    expect(await adapter.held!(one, neverAborted)).toEqual({ value: one.value });
     const reordered = { enabled: true, strategies: strategies.toReversed() };
-    expect(await adapter.verify({ ...one, value: reordered }, calm)).toBe("unknown");
+    expect(await adapter.verify({ ...one, value: reordered }, neverAborted)).toBe("unknown");
   });
 
   test("an edit between the read and the import is reported, with what was overwritten", async () => {
     const name = newFlag();
-    const { apply } = bench();
+    const { apply } = openUnleash();
     await apply(change(name, flag(10)));
-    const system = bench({
+    const system = openUnleash({
       async fetch(url, init) {
         if (String(url).endsWith("/import")) await editRollout(name, 55);
         return fetch(url, init);
@@ -179,9 +179,15 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     const entry: Entry = change(name, flag(20));
     const attempt = { change_id: "chg_x", operation: "apply", attempt: "attempt-x", at: "" } as const;
     const next = { value: entry.value, version: "" };
-    const result = await system.compareAndSet(entry, next, await system.read(entry, calm), attempt, calm);
+    const result = await system.compareAndSet(
+      entry,
+      next,
+      await system.read(entry, neverAborted),
+      attempt,
+      neverAborted,
+    );
     expect(result).toMatchObject({ done: true, overwrote: { value: flag(55) } });
-    expect(await system.read(entry, calm)).toEqual({
+    expect(await system.read(entry, neverAborted)).toEqual({
       value: flag(20),
       version: (result as { version: string }).version,
     });
@@ -190,8 +196,8 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
   test("an edit between the read and a removal is reported, with what was overwritten", async () => {
     const name = newFlag();
     const one = change(name, flag(10));
-    await bench().apply(one);
-    const system = bench({
+    await openUnleash().apply(one);
+    const system = openUnleash({
       async fetch(url, init) {
         if (init?.method === "DELETE" && String(url).includes("/projects/")) await editRollout(name, 55);
         return fetch(url, init);
@@ -204,10 +210,10 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
   test("a removed flag is deleted only when Unleash has recorded that it is archived", async () => {
     const name = newFlag();
     const one = change(name, flag(10));
-    await bench().apply(one);
+    await openUnleash().apply(one);
     let read: { stage: string }[] = [];
     const stages: string[] = [];
-    const { system } = bench({
+    const { system } = openUnleash({
       async fetch(url, init) {
         const answer = await fetch(url, init);
         if (String(url).endsWith("/lifecycle")) read = (await answer.clone().json()) as typeof read;
@@ -223,13 +229,13 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
   test("a removed flag is deleted after 3 s in which Unleash does not record that it is archived", async () => {
     const name = newFlag();
     const one = change(name, flag(10));
-    await bench().apply(one);
+    await openUnleash().apply(one);
     const waits: number[] = [];
-    const { system } = bench({
+    const { system } = openUnleash({
       sleep: async (ms) => void waits.push(ms),
       async fetch(url, init) {
         if (!String(url).endsWith("/lifecycle")) {
-          // The server itself must survive the test.
+          // Unleash crashes if a flag is deleted earlier, so the test waits itself.
           if (String(url).endsWith(`/archive/${name}`)) await server.untilArchived(name);
           return fetch(url, init);
         }
@@ -243,8 +249,8 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
 
   test("an import over a flag that was archived in between is a conflict", async () => {
     const name = newFlag();
-    await bench().apply(change(name, flag(10)));
-    const { apply } = bench({
+    await openUnleash().apply(change(name, flag(10)));
+    const { apply } = openUnleash({
       async fetch(url, init) {
         if (String(url).endsWith("/import")) await server.call("DELETE", requestPath(name));
         return fetch(url, init);
@@ -255,8 +261,8 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
 
   test("an edit of another environment in between is not reported as overwritten", async () => {
     const name = newFlag();
-    await bench().apply(change(name, flag(10)));
-    const { apply } = bench({
+    await openUnleash().apply(change(name, flag(10)));
+    const { apply } = openUnleash({
       async fetch(url, init) {
         if (String(url).endsWith("/import"))
           await server.call("POST", `${requestPath(name)}/environments/production/strategies`, { name: "default" });
@@ -268,7 +274,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
 
   test("a flag in use in another environment is not removed by a rollback", async () => {
     const name = newFlag();
-    const { apply, rollback } = bench();
+    const { apply, rollback } = openUnleash();
     const one = change(name, flag(10));
     await apply(one);
     await server.call("POST", `${requestPath(name)}/environments/production/strategies`, { name: "default" });
@@ -280,13 +286,13 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     const [archived, empty] = [newFlag(), newFlag()];
     for (const name of [archived, empty]) await server.call("POST", "/api/admin/projects/default/features", { name });
     await server.call("DELETE", requestPath(archived));
-    const { adapter, apply } = bench();
+    const { adapter, apply } = openUnleash();
     for (const [one, reason] of [
       [change(archived, flag(10)), "is archived"],
       [change(empty, true), "needs a strategy"],
       [change(newFlag(), true), "does not exist"],
     ] as const) {
-      expect(await adapter.validate(one, calm)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
+      expect(await adapter.validate(one, neverAborted)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
       await expect(apply(one)).rejects.toThrow(reason);
     }
     await apply(change(empty, flag(10, false)));
@@ -295,35 +301,37 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
 
   test("a flag of another project and an unknown environment or segment are rejected", async () => {
     const name = newFlag();
-    await bench().apply(change(name, flag(10)));
+    await openUnleash().apply(change(name, flag(10)));
     const next = change(name, flag(20));
-    await expect(bench({ project: "other" }).apply(next)).rejects.toThrow("another project");
-    await expect(bench({ environment: "staging" }).apply(next)).rejects.toThrow('no environment "staging"');
+    await expect(openUnleash({ project: "other" }).apply(next)).rejects.toThrow("another project");
+    await expect(openUnleash({ environment: "staging" }).apply(next)).rejects.toThrow('no environment "staging"');
     const strategies = [rollout(10, { segments: [999_999] })];
-    await expect(bench().apply(change(name, { enabled: true, strategies }))).rejects.toThrow("segment that does not");
+    await expect(openUnleash().apply(change(name, { enabled: true, strategies }))).rejects.toThrow(
+      "segment that does not",
+    );
   });
 
-  test("an admin token cannot import, and other wrong tokens are rejected; a ping says so", async () => {
+  test("an admin token cannot import, and other wrong tokens are rejected; a ping reports both", async () => {
     const name = newFlag();
     for (const [token, atPing, atApply] of [
       [ADMIN_TOKEN, "use a personal access token", "use a personal access token"],
       ["user:wrong", "does not accept the token (401)", "does not accept the token (401)"],
       ["*:development.client-token-of-the-test", "of another type", "of another type"],
     ] as const) {
-      const { system, apply } = bench({ token });
-      await expect(system.ping!(calm)).rejects.toThrow(atPing);
+      const { system, apply } = openUnleash({ token });
+      await expect(system.ping!(neverAborted)).rejects.toThrow(atPing);
       await expect(apply(change(name, flag(10)))).rejects.toThrow(atApply);
     }
-    const viewer = bench({ token: await server.createToken("Viewer") });
-    await viewer.system.ping!(calm);
+    const viewer = openUnleash({ token: await server.createToken("Viewer") });
+    await viewer.system.ping!(neverAborted);
     await expect(viewer.apply(change(name, flag(10)))).rejects.toThrow("lacks a permission (403)");
-    await bench().system.ping!(calm);
+    await openUnleash().system.ping!(neverAborted);
   });
 });
 
 describe.skipIf(isMissing)("a share of the users, read by the stock client", () => {
   const accounts = Array.from({ length: 1000 }, (_, index) => `account-${index}`);
-  /** Polls the accounts for whom a flag is on, and whether it is on without an account. */
+  /** Starts a client that lists the accounts with a flag on, and says if the flag is on without an account. */
   async function watch(name: string) {
     const client = await server.startClient();
     onTestFinished(() => client.destroy());
@@ -350,7 +358,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
 
   test("a switch is given to more users at each step, and its rollback restores the strategies", async () => {
     const name = newFlag();
-    const { adapter, apply, rollback } = bench();
+    const { adapter, apply, rollback } = openUnleash();
     const strategies = [{ name: "default", parameters: {} }];
     await apply(change(name, { enabled: false, strategies }));
     const before = await readFlag(name);
@@ -358,13 +366,13 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
     const { expectOn, isOnWithout } = await watch(name);
     await apply(one);
     const first = await expectOn(60, 140);
-    expect([await adapter.verify(one, calm), isOnWithout()]).toEqual(["applied", false]);
-    await adapter.setStage!(one, 1, calm);
+    expect([await adapter.verify(one, neverAborted), isOnWithout()]).toEqual(["applied", false]);
+    await adapter.setStage!(one, 1, neverAborted);
     const second = await expectOn(430, 570);
     expect([[...first].filter((account) => !second.has(account)), isOnWithout()]).toEqual([[], false]);
-    await adapter.setStage!(one, 2, calm);
+    await adapter.setStage!(one, 2, neverAborted);
     await expectOn(1000, 1000);
-    expect([isOnWithout(), await adapter.verify(one, calm)]).toEqual([true, "applied"]);
+    expect([isOnWithout(), await adapter.verify(one, neverAborted)]).toEqual([true, "applied"]);
     expect(await readFlag(name)).toEqual({ ...before, enabled: true });
     await rollback(one);
     expect(await readFlag(name)).toEqual(before);
@@ -372,31 +380,31 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
 
   test("users outside of the share have the flag's old value, which a rollback restores", async () => {
     const name = newFlag();
-    const { apply, rollback, adapter } = bench();
+    const { apply, rollback, adapter } = openUnleash();
     const parameters = { rollout: "30", stickiness: "account", groupId: name };
     await apply(change(name, { enabled: true, strategies: [rollout(30, { parameters })] }));
     const before = await readFlag(name);
     const { expectOn, list } = await watch(name);
-    const old = await expectOn(240, 360);
+    const treatedBefore = await expectOn(240, 360);
     const everybody = { enabled: true, strategies: [{ name: "default", parameters: {} }] };
     const one: Change & ChangeWithStages = { ...change(name, everybody), stages };
     await apply(one);
-    await expect.poll(() => list().length, { timeout: 10_000 }).toBeGreaterThan(old.size);
+    await expect.poll(() => list().length, { timeout: 10_000 }).toBeGreaterThan(treatedBefore.size);
     const now = new Set(list());
-    expect([...old].filter((account) => !now.has(account))).toEqual([]);
-    // A tenth of those who were off is treated.
-    const treated = [...now].filter((account) => !old.has(account)).length / (1000 - old.size);
+    expect([...treatedBefore].filter((account) => !now.has(account))).toEqual([]);
+    // A tenth of the accounts that had the flag off is treated.
+    const treated = [...now].filter((account) => !treatedBefore.has(account)).length / (1000 - treatedBefore.size);
     expect(treated > 0.06 && treated < 0.14).toBe(true);
     await editRollout(name, 11);
-    expect(await adapter.verify(one, calm)).toBe("unknown");
-    await adapter.restore!(one, "r1", calm);
+    expect(await adapter.verify(one, neverAborted)).toBe("unknown");
+    await adapter.restore!(one, "r1", neverAborted);
     await rollback(one);
     expect(await readFlag(name)).toEqual(before);
   });
 
   test("a split value is on for its share of the accounts, and off without one", async () => {
     const name = newFlag();
-    const { apply, rollback } = bench();
+    const { apply, rollback } = openUnleash();
     const shares = [
       ["on", true, 2000],
       ["off", false, 8000],
@@ -412,10 +420,15 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
 });
 
 describe.skipIf(isMissing)("a server that does not answer", () => {
-  const set = (system: ReturnType<typeof bench>["system"], entry: Entry, expected: TargetValue, at: string) => {
+  const startSet = (
+    system: ReturnType<typeof openUnleash>["system"],
+    entry: Entry,
+    expected: TargetValue,
+    at: string,
+  ) => {
     const attempt = { change_id: "chg_lost", operation: "apply", attempt: `attempt ${entry.target}`, at } as const;
     const next = { value: entry.value, version: "" };
-    return { attempt, result: system.compareAndSet(entry, next, expected, attempt, calm) };
+    return { attempt, result: system.compareAndSet(entry, next, expected, attempt, neverAborted) };
   };
   const now = () => new Date().toISOString();
   const longAgo = "2026-01-02T03:04:05.678Z";
@@ -423,37 +436,38 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
   test.each([
     ["request", "open", undefined],
     ["answer", "done", flag(10)],
-  ] as const)("a lost %s leaves the outcome open, and the history resolves it", async (loss, outcome, held) => {
-    const { system } = bench(behindProxy());
+  ] as const)("a lost %s leaves the outcome open, and the history resolves it", async (loss, outcome, stored) => {
+    const { system } = openUnleash(behindProxy());
     const entry = change(newFlag(), flag(10));
-    const expected = await system.read(entry, calm);
+    const expected = await system.read(entry, neverAborted);
     const lost = proxy.lose(loss, "/features-batch/import");
-    const { attempt, result } = set(system, entry, expected, now());
+    const { attempt, result } = startSet(system, entry, expected, now());
     await expect(result).rejects.toMatchObject({ name: "Unanswered" });
     await lost;
-    const direct = bench().system;
-    await expect.poll(() => direct.resolve!(entry, attempt, calm)).toBe(outcome);
-    expect((await direct.read(entry, calm)).value).toEqual(held);
-    if (loss === "request") expect(await direct.resolve!(entry, { ...attempt, at: longAgo }, calm)).toBe("not_done");
+    const direct = openUnleash().system;
+    await expect.poll(() => direct.resolve!(entry, attempt, neverAborted)).toBe(outcome);
+    expect((await direct.read(entry, neverAborted)).value).toEqual(stored);
+    if (loss === "request")
+      expect(await direct.resolve!(entry, { ...attempt, at: longAgo }, neverAborted)).toBe("not_done");
   });
 
   test("a history that cannot be read after the import leaves the outcome open", async () => {
     let events = 0;
-    const { system } = bench({
+    const { system } = openUnleash({
       fetch: (url, init) =>
         String(url).includes("/search/events") && ++events === 2 ? Promise.reject(new Error("lost")) : fetch(url, init),
     });
     const entry = change(newFlag(), flag(10));
-    const { attempt, result } = set(system, entry, { version: "0" }, now());
+    const { attempt, result } = startSet(system, entry, { version: "0" }, now());
     await expect(result).rejects.toMatchObject({ name: "Unanswered" });
-    expect(await bench().system.resolve!(entry, attempt, calm)).toBe("done");
+    expect(await openUnleash().system.resolve!(entry, attempt, neverAborted)).toBe("done");
   });
 
   test("a removal whose response was lost is resolved by the value after it can no longer occur", async () => {
     const entry = change(newFlag(), flag(10));
-    await bench().apply(entry as Change);
+    await openUnleash().apply(entry as Change);
     let isLost = false;
-    const { system } = bench({
+    const { system } = openUnleash({
       async fetch(url, init) {
         const answer = await fetch(url, init);
         if (init!.method !== "DELETE") return answer;
@@ -461,45 +475,45 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
         throw new Error("the connection was lost");
       },
     });
-    const expected = await system.read(entry, calm);
+    const expected = await system.read(entry, neverAborted);
     const attempt = { change_id: "chg_gone", operation: "rollback", attempt: "attempt-gone", at: now() } as const;
-    const result = system.compareAndSet(entry, undefined, expected, attempt, calm);
+    const result = system.compareAndSet(entry, undefined, expected, attempt, neverAborted);
     await expect(result).rejects.toMatchObject({ name: "Unanswered" });
     expect(isLost).toBe(true);
-    expect(await system.resolve!(entry, attempt, calm)).toBe("open");
-    expect(await system.resolve!(entry, { ...attempt, at: longAgo }, calm)).toBeUndefined();
-    expect((await system.read(entry, calm)).value).toBeUndefined();
+    expect(await system.resolve!(entry, attempt, neverAborted)).toBe("open");
+    expect(await system.resolve!(entry, { ...attempt, at: longAgo }, neverAborted)).toBeUndefined();
+    expect((await system.read(entry, neverAborted)).value).toBeUndefined();
   });
 
   test("a write that was delayed by a paused database is found", async () => {
-    const { system } = bench();
+    const { system } = openUnleash();
     const entry = change(newFlag(), flag(10));
-    const expected = await system.read(entry, calm);
+    const expected = await system.read(entry, neverAborted);
     let resume: (() => void) | undefined;
     onTestFinished(() => resume?.());
-    const gaveUp = new AbortController();
-    const paused = bench({
+    const controller = new AbortController();
+    const paused = openUnleash({
       async fetch(url, init) {
         if (!String(url).endsWith("/import")) return fetch(url, init);
         resume = await server.pauseDatabase();
         const answer = fetch(url, init);
-        setTimeout(() => gaveUp.abort(), 200);
+        setTimeout(() => controller.abort(), 200);
         return answer;
       },
     }).system;
     const attempt = { change_id: "chg_late", operation: "apply", attempt: "attempt-late", at: now() } as const;
     const next = { value: entry.value, version: "" };
-    const result: Promise<SetResult> = paused.compareAndSet(entry, next, expected, attempt, gaveUp.signal);
+    const result: Promise<SetResult> = paused.compareAndSet(entry, next, expected, attempt, controller.signal);
     await expect(result).rejects.toMatchObject({ name: "Unanswered" });
     resume!();
-    await expect.poll(() => system.resolve!(entry, attempt, calm), { timeout: 20_000 }).toBe("done");
-    expect((await system.read(entry, calm)).value).toEqual(flag(10));
+    await expect.poll(() => system.resolve!(entry, attempt, neverAborted), { timeout: 20_000 }).toBe("done");
+    expect((await system.read(entry, neverAborted)).value).toEqual(flag(10));
   });
 
   test("a refused connection has a certain result: nothing was set", async () => {
-    const { system } = bench({ url: `http://127.0.0.1:${await freePort()}` });
+    const { system } = openUnleash({ url: `http://127.0.0.1:${await freePort()}` });
     const entry = change(newFlag(), flag(10));
-    const { result } = set(system, entry, { version: "0" }, now());
+    const { result } = startSet(system, entry, { version: "0" }, now());
     expect(await result).toEqual({
       done: false,
       rejected: expect.stringContaining("cannot be reached (ECONNREFUSED)"),

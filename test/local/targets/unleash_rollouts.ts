@@ -1,4 +1,4 @@
-/** Rollouts through the service on a real Unleash: advanced, held and taken back, by what its stock client sees. */
+/** Rollouts through the service on a real Unleash: advanced, held and rolled back, as its stock client sees them. */
 import { expect } from "vitest";
 import { systemClock } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -13,8 +13,8 @@ const ENVIRONMENT = "development";
 const FEATURES = "/api/admin/projects/default/features";
 const USERS = Array.from({ length: 1000 }, (_, at) => ({ userId: `user-${at}` }));
 const SHARES = STAGES.steps.map(({ share }) => share);
-const GOOD: [number, number] = [0.2, 0.2];
-const WORSE: [number, number] = [0.1, 0.2];
+const UNCHANGED_RATES: [number, number] = [0.2, 0.2];
+const WORSE_RATES: [number, number] = [0.1, 0.2];
 
 /** The flags before the rollouts, by name. */
 const BEFORE = {
@@ -38,7 +38,7 @@ async function openService(server: UnleashServer) {
   return service({ intent: { principals: AGENTS }, store, clock, adapter: targetAdapter(system, { store, clock }) });
 }
 
-/** Rolls out on flags of a server: to everybody, and to a step whose numbers are worse. */
+/** Rolls out on flags of a server: to all users, and to a step whose KPIs get worse. */
 export async function runRollouts(server: UnleashServer): Promise<void> {
   const api = await openService(server);
   const client = await server.startClient();
@@ -56,20 +56,21 @@ export async function runRollouts(server: UnleashServer): Promise<void> {
         };
       };
       const before = await readFlag();
-      const listOn = () => USERS.filter((user) => client.isEnabled(name, user)).map(({ userId }) => userId);
-      await expect.poll(() => listOn().length > 0, { timeout: 10_000 }).toBe(enabled);
-      const others = listOn();
-      /** Users who have the value at a share, in parts of those who had it not before. */
+      const listTreated = () => USERS.filter((user) => client.isEnabled(name, user)).map(({ userId }) => userId);
+      await expect.poll(() => listTreated().length > 0, { timeout: 10_000 }).toBe(enabled);
+      const treatedBefore = listTreated();
+      /** Waits until a share of the users who did not have the value has it; returns all users who have it. */
       const expectShare = async (share: number) => {
-        const most = (USERS.length - others.length) * (share / 10_000);
-        const isNear = (on: string[]) => Math.abs(on.length - others.length - most) <= 4 * Math.sqrt(most) + 1;
-        await expect.poll(listOn, { timeout: 10_000 }).toSatisfy(isNear);
-        const on = new Set(listOn());
-        expect(others.filter((user) => !on.has(user))).toEqual([]);
-        return on;
+        const expected = (USERS.length - treatedBefore.length) * (share / 10_000);
+        const isNear = (treated: string[]) =>
+          Math.abs(treated.length - treatedBefore.length - expected) <= 4 * Math.sqrt(expected) + 1;
+        await expect.poll(listTreated, { timeout: 10_000 }).toSatisfy(isNear);
+        const treated = new Set(listTreated());
+        expect(treatedBefore.filter((user) => !treated.has(user))).toEqual([]);
+        return treated;
       };
       const proposal = { target: name, value: JSON.stringify(VALUES[name as keyof typeof VALUES]) };
-      for (const rates of [GOOD, WORSE]) {
+      for (const rates of [UNCHANGED_RATES, WORSE_RATES]) {
         const change_id = await api.bring("applied", { ...proposal, stages: JSON.stringify(STAGES) });
         const { act, exposure, feedNow, passHours } = rolloutClient(api, change_id);
         const first = await expectShare(SHARES[0]!);
@@ -84,14 +85,14 @@ export async function runRollouts(server: UnleashServer): Promise<void> {
         expect([...first].filter((user) => !second.has(user))).toEqual([]);
         passHours(24);
         await feedNow({ step: 1, ...totals(100_000, SHARES[1]!, rates) });
-        if (rates === GOOD) {
+        if (rates === UNCHANGED_RATES) {
           expect(await exposure()).toMatchObject({ step: 2, share: 10_000 });
           await expectShare(10_000);
           await api.must("rollback", change_id);
         }
         expect((await api.change(change_id)).status).toBe("rolled_back");
         expect(await readFlag()).toEqual(before);
-        await expect.poll(listOn, { timeout: 10_000 }).toEqual(others);
+        await expect.poll(listTreated, { timeout: 10_000 }).toEqual(treatedBefore);
       }
     }
   } finally {

@@ -12,60 +12,76 @@ const target = unleashTarget({
   token: "user:secret",
 });
 const entry = (value: unknown) => ({ tenant_id: "t1", target: "new-checkout", kind: "config" as const, value });
-const by = (share: number, unit = "account") => ({ unit, salt: SALT, share });
+const splitBy = (share: number, unit = "account") => ({ unit, salt: SALT, share });
 
-const rollout = (share: string, over: object = {}) => ({
+const rollout = (share: string, overrides: object = {}) => ({
   name: "flexibleRollout",
   parameters: { rollout: share, stickiness: "default", groupId: "g" },
-  ...over,
+  ...overrides,
 });
 const staff = { constraints: [{ contextName: "team", operator: "IN", values: ["staff"] }] };
-const on = (...strategies: FlagValue["strategies"]): FlagValue => ({ enabled: true, strategies });
-const off = (...strategies: FlagValue["strategies"]): FlagValue => ({ enabled: false, strategies });
-/** A flag as a read of a definition, or of a switch, returns it. */
-const held = (value: FlagValue): TargetValue => ({ value, version: "7" });
-const switched = (value: FlagValue): TargetValue => ({
+const enabledFlag = (...strategies: FlagValue["strategies"]): FlagValue => ({ enabled: true, strategies });
+const disabledFlag = (...strategies: FlagValue["strategies"]): FlagValue => ({ enabled: false, strategies });
+/** Returns a flag as a read for a definition returns it. */
+const definitionOf = (value: FlagValue): TargetValue => ({ value, version: "7" });
+/** Returns a flag as a read for a switch returns it. */
+const switchOf = (value: FlagValue): TargetValue => ({
   value: value.enabled,
   raw: JSON.stringify(value),
   version: "7",
 });
-const shareOf = (share: string, over: object = {}) => ({
+const shareStrategy = (share: string, overrides: object = {}) => ({
   name: "flexibleRollout",
   parameters: { rollout: share, stickiness: "account", groupId: SALT },
-  ...over,
+  ...overrides,
 });
 
 test.each<[string, unknown, TargetValue, FlagValue]>([
-  ["a switch of a flag that is off", true, switched(off({ name: "default" })), on(shareOf("10"))],
-  ["a switch with constraints", true, switched(off(rollout("100", staff))), on(shareOf("10", staff))],
+  [
+    "a switch of a flag that is off",
+    true,
+    switchOf(disabledFlag({ name: "default" })),
+    enabledFlag(shareStrategy("10")),
+  ],
+  [
+    "a switch with constraints",
+    true,
+    switchOf(disabledFlag(rollout("100", staff))),
+    enabledFlag(shareStrategy("10", staff)),
+  ],
   [
     "a switch leaves out what is disabled",
     true,
-    switched(off({ name: "default", disabled: true }, rollout("100"))),
-    on(shareOf("10")),
+    switchOf(disabledFlag({ name: "default", disabled: true }, rollout("100"))),
+    enabledFlag(shareStrategy("10")),
   ],
-  ["a definition over a flag that is off", on(rollout("100")), held(off(rollout("30"))), on(shareOf("10"))],
+  [
+    "a definition over a flag that is off",
+    enabledFlag(rollout("100")),
+    definitionOf(disabledFlag(rollout("30"))),
+    enabledFlag(shareStrategy("10")),
+  ],
   [
     "a definition over a flag that is on for some",
-    on(rollout("100")),
-    held(on(rollout("30", staff), { name: "userWithId", parameters: { userIds: "ana" } })),
-    on(shareOf("10"), rollout("30", staff), { name: "userWithId", parameters: { userIds: "ana" } }),
+    enabledFlag(rollout("100")),
+    definitionOf(enabledFlag(rollout("30", staff), { name: "userWithId", parameters: { userIds: "ana" } })),
+    enabledFlag(shareStrategy("10"), rollout("30", staff), { name: "userWithId", parameters: { userIds: "ana" } }),
   ],
-])("%s gets a strategy for the share before those for everybody else", (_, value, before, expected) => {
-  expect(target.findSplitProblem!(entry(value), by(1000), before)).toBeUndefined();
-  const next = target.split!(entry(value), by(1000), before);
+])("%s gets a strategy for the share before the strategies for other users", (_, value, before, expected) => {
+  expect(target.findSplitProblem!(entry(value), splitBy(1000), before)).toBeUndefined();
+  const next = target.split!(entry(value), splitBy(1000), before);
   expect([next.value, findValueProblem(next.value)]).toEqual([
-    { ...expected, strategies: expected.strategies.map((one) => ({ parameters: {}, ...one })) },
+    { ...expected, strategies: expected.strategies.map((strategy) => ({ parameters: {}, ...strategy })) },
     undefined,
   ]);
-  expect(target.split!(entry(value), by(10_000), before).value).toEqual(value);
+  expect(target.split!(entry(value), splitBy(10_000), before).value).toEqual(value);
 });
 
-test.each<[string, unknown, TargetValue | undefined, ReturnType<typeof by>, string]>([
-  ["a part of a percent", true, undefined, by(150), "whole percents"],
-  ["the unit random", true, undefined, by(100, "random"), "at random"],
-  ["the unit default", true, undefined, by(100, "default"), "at random"],
-  ["the path of an attribute", true, undefined, by(100, "a.b"), "not the name of an attribute"],
+test.each<[string, unknown, TargetValue | undefined, ReturnType<typeof splitBy>, string]>([
+  ["a part of a percent", true, undefined, splitBy(150), "whole percents"],
+  ["the unit random", true, undefined, splitBy(100, "random"), "at random"],
+  ["the unit default", true, undefined, splitBy(100, "default"), "at random"],
+  ["the path of an attribute", true, undefined, splitBy(100, "a.b"), "not the name of an attribute"],
   [
     "a split value",
     {
@@ -77,36 +93,48 @@ test.each<[string, unknown, TargetValue | undefined, ReturnType<typeof by>, stri
       },
     },
     undefined,
-    by(100),
+    splitBy(100),
     "not a split",
   ],
-  ["a flag that does not exist", on({ name: "default" }), { version: "0" }, by(100), "does not exist"],
-  ["a switch to off", false, switched(on({ name: "default" })), by(100), "only add users"],
-  ["a value for some users", true, switched(off(rollout("50"))), by(100), "not for everybody"],
-  ["a strategy by lists", on({ name: "userWithId", parameters: {} }), held(off()), by(100), "not for everybody"],
+  ["a flag that does not exist", enabledFlag({ name: "default" }), { version: "0" }, splitBy(100), "does not exist"],
+  ["a switch to off", false, switchOf(enabledFlag({ name: "default" })), splitBy(100), "only add users"],
+  ["a value for some users", true, switchOf(disabledFlag(rollout("50"))), splitBy(100), "not for everybody"],
+  [
+    "a strategy by lists",
+    enabledFlag({ name: "userWithId", parameters: {} }),
+    definitionOf(disabledFlag()),
+    splitBy(100),
+    "not for everybody",
+  ],
   [
     "another unit",
-    on(rollout("100", { parameters: { rollout: "100", stickiness: "sessionId", groupId: "g" } })),
-    held(off()),
-    by(100),
+    enabledFlag(rollout("100", { parameters: { rollout: "100", stickiness: "sessionId", groupId: "g" } })),
+    definitionOf(disabledFlag()),
+    splitBy(100),
     "not for everybody",
   ],
   [
     "a value for fewer than now",
-    on(rollout("100", staff)),
-    held(on(rollout("30"))),
-    by(100),
+    enabledFlag(rollout("100", staff)),
+    definitionOf(enabledFlag(rollout("30"))),
+    splitBy(100),
     "is not on for everybody",
   ],
   [
     "a value for a segment",
-    on(rollout("100", { segments: [1] })),
-    held(on(rollout("30"))),
-    by(100),
+    enabledFlag(rollout("100", { segments: [1] })),
+    definitionOf(enabledFlag(rollout("30"))),
+    splitBy(100),
     "is not on for everybody",
   ],
-  ["a flag that is on without a strategy", on(rollout("100")), held(on()), by(100), "without a strategy"],
-])("%s is explained", (_, value, before, share, problem) => {
+  [
+    "a flag that is on without a strategy",
+    enabledFlag(rollout("100")),
+    definitionOf(enabledFlag()),
+    splitBy(100),
+    "without a strategy",
+  ],
+])("%s is rejected with an explanation", (_, value, before, share, problem) => {
   expect(target.findSplitProblem!(entry(value), share, before)).toContain(problem);
 });
 

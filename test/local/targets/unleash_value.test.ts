@@ -13,10 +13,10 @@ const entry = (value: unknown, name = "new-checkout") => ({
   value,
 });
 
-const rollout = (parameters: object, over = {}) => ({
+const rollout = (parameters: object, overrides = {}) => ({
   name: "flexibleRollout",
   parameters: { rollout: "10", stickiness: "userId", groupId: "g", ...parameters },
-  ...over,
+  ...overrides,
 });
 const on = (...strategies: object[]) => ({ enabled: true, strategies });
 
@@ -41,7 +41,7 @@ test.each([
   ["the id of a strategy", on({ name: "default", id: "1" }), '"id"'],
   ["a strategy without a name", on({ parameters: {} }), "has no name"],
   ["a rollout over 100", on(rollout({ rollout: "101" })), "whole number"],
-  ["a rollout that is no number", on(rollout({ rollout: "abc" })), "whole number"],
+  ["a rollout that is not a number", on(rollout({ rollout: "abc" })), "whole number"],
   ["a part of a percent", on(rollout({ rollout: "0.5" })), "whole number"],
   ["a rollout that is no text", on(rollout({ rollout: 10 })), "object of texts"],
   ["a rollout without stickiness", on(rollout({ stickiness: "" })), "the parameter stickiness"],

@@ -11,7 +11,7 @@ import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { restartDeps } from "../../../support/deps.ts";
 import { service, makeService, type TestService } from "../../../support/service.ts";
-import { commandLine } from "../../../local/command_line/called.ts";
+import { openCommandLine } from "../../../local/command_line/called.ts";
 
 const COMMIT = "a".repeat(40);
 const TARGET = "deploy/42/production";
@@ -253,7 +253,7 @@ describe("an attestation, but none with another key or payload, is accepted by",
 
   test("countersign attestation verify, which also checks change, content and commit", async () => {
     const { api, id, envelope, writeTestFile, files } = await writeAttestation();
-    const { call } = await commandLine();
+    const { call } = await openCommandLine();
     const runVerify = async (file: string, key: string, ...more: string[]) =>
       (await call(["attestation", "verify", file, "--key", key, ...more])).code;
     const { digest } = await api.change(id);

@@ -4,21 +4,21 @@ import { basename, dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
-import { bench, calm, change, NOW } from "./fixture.ts";
+import { openFileAdapter, neverAborted, change, NOW } from "./fixture.ts";
 
 const a = change("chg_a");
 
 test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 \u{1F980}", "0", 'a "quoted"\nline'])(
-  "the name %j is plain data, as tenant and as target",
+  "the name %j is stored as data, as tenant and as target",
   async (name) => {
-    const { adapter, apply, rollback, verify, text, content } = await bench();
-    const hostile = change("chg_h", { tenant_id: name, target: name, value: JSON.parse('{"__proto__":{"x":1}}') });
-    const [extra, under] = [change("chg_b", { tenant_id: name }), change("chg_u", { target: name })];
-    for (const one of [hostile, extra, under]) {
-      expect(await verify(one)).toBe("absent");
-      expect(await adapter.validate(one, calm)).toMatchObject({ preview: { present_before: false } });
-      await apply(one);
-      expect(await verify(one)).toBe("applied");
+    const { adapter, apply, rollback, verify, text, content } = await openFileAdapter();
+    const sameNames = change("chg_h", { tenant_id: name, target: name, value: JSON.parse('{"__proto__":{"x":1}}') });
+    const [otherTarget, otherTenant] = [change("chg_b", { tenant_id: name }), change("chg_u", { target: name })];
+    for (const each of [sameNames, otherTarget, otherTenant]) {
+      expect(await verify(each)).toBe("absent");
+      expect(await adapter.validate(each, neverAborted)).toMatchObject({ preview: { present_before: false } });
+      await apply(each);
+      expect(await verify(each)).toBe("applied");
     }
     const { values } = await content();
     expect(Object.hasOwn(values, name) && Object.hasOwn(values[name], name)).toBe(true);
@@ -26,7 +26,7 @@ test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 
     expect(({} as Record<string, unknown>).x).toBeUndefined();
 
     await apply(change("chg_2", { tenant_id: name, target: name }));
-    expect(await rollback(hostile)).toBe("superseded");
+    expect(await rollback(sameNames)).toBe("superseded");
     for (const id of ["chg_2", "chg_b", "chg_u"])
       await rollback(
         change(id, { tenant_id: id === "chg_u" ? "t1" : name, target: id === "chg_b" ? "ui.banner" : name }),
@@ -36,8 +36,8 @@ test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 
   },
 );
 
-test("content of other programs is kept, anywhere in the file", async () => {
-  const { apply, rollback, text, write } = await bench();
+test("content of other programs stays, anywhere in the file", async () => {
+  const { apply, rollback, text, write } = await openFileAdapter();
   const content = `{
     "port": 3000, "__proto__": { "admin": true }, "format": "countersign-product-config/1", "note": "ours",
     "values": { "t1": { "kept": [1.50, -0.0, 1e3, 12345678901234567000], "__proto__": 1 }, "t2": "anything", "__proto__": { "y": {} } },
@@ -53,7 +53,7 @@ test("content of other programs is kept, anywhere in the file", async () => {
   await rollback(change("chg_b"));
   expect(JSON.stringify(JSON.parse(await text()).values)).toBe(JSON.stringify(before.values));
 
-  await write(JSON.parse(await text().then((whole) => whole.replace('"kind": "config"', '"ticket": "T-8"'))));
+  await write(JSON.parse(await text().then((fileText) => fileText.replace('"kind": "config"', '"ticket": "T-8"'))));
   await apply(change("chg_b"));
   expect(JSON.parse(await text()).changes.chg_b.ticket).toBe("T-8");
 });
@@ -85,12 +85,12 @@ test.each([
   ],
   ["a number too big", '{"port": 1e999}', "a number that is too large"],
   ["bytes that are no UTF-8", Buffer.from('{"x": "\xe9"}', "latin1"), "it is not UTF-8 text"],
-])("a broken file is refused and its bytes stay: %s", async (_, text, message) => {
-  const { adapter, apply, path, folder } = await bench();
+])("a broken file is rejected, and its bytes stay: %s", async (_, text, message) => {
+  const { adapter, apply, path, folder } = await openFileAdapter();
   await apply(a);
   await fs.writeFile(path, text);
   for (const operation of [adapter.validate, adapter.apply, adapter.verify, adapter.rollback]) {
-    const error: Error = await operation(a, calm).then(
+    const error: Error = await operation(a, neverAborted).then(
       () => expect.unreachable(),
       (thrown) => thrown,
     );
@@ -105,23 +105,23 @@ test.each([
 });
 
 test("a rollback without a record of the previous value is rejected", async () => {
-  const { adapter, write, content } = await bench();
+  const { adapter, write, content } = await openFileAdapter();
   const foreign = {
     values: { t1: { "ui.banner": "x" } },
     changes: { chg_a: { state: "applied", target: "ui.banner", tenant_id: "t1" } },
   };
   await write(foreign);
-  await expect(adapter.rollback({ ...a, status: "applied" }, calm)).rejects.toThrow(
+  await expect(adapter.rollback({ ...a, status: "applied" }, neverAborted)).rejects.toThrow(
     /what chg_a replaced is not on record/,
   );
   expect(await content()).toEqual(foreign);
 });
 
 test("a path below a file is rejected by validate and apply with a clear error", async () => {
-  const { adapter, folder } = await bench({ path: "file/product.json" });
+  const { adapter, folder } = await openFileAdapter({ path: "file/product.json" });
   await fs.writeFile(join(folder, "file"), "");
   for (const operation of [adapter.validate, adapter.apply]) {
-    const error: Error = await operation(a, calm).then(
+    const error: Error = await operation(a, neverAborted).then(
       () => expect.unreachable(),
       (thrown) => thrown,
     );
@@ -132,34 +132,36 @@ test("a path below a file is rejected by validate and apply with a clear error",
 });
 
 test("a file that cannot be read is not treated as missing", async () => {
-  const denied = Object.assign(new Error("EACCES: permission denied, open '/x'"), { code: "EACCES" });
-  const { apply, open, path, write, text } = await bench();
+  const accessError = Object.assign(new Error("EACCES: permission denied, open '/x'"), { code: "EACCES" });
+  const { apply, open, path, write, text } = await openFileAdapter();
   await apply(a);
   await write({ port: 1 });
-  const adapter = open({ files: { ...fs, readFile: () => Promise.reject<never>(denied) } });
+  const adapter = open({ files: { ...fs, readFile: () => Promise.reject<never>(accessError) } });
   for (const operation of [adapter.validate, adapter.apply, adapter.verify, adapter.rollback])
-    await expect(operation(a, calm)).rejects.toThrow(/"product.json" cannot be used: permission is denied \(EACCES\)/);
+    await expect(operation(a, neverAborted)).rejects.toThrow(
+      /"product.json" cannot be used: permission is denied \(EACCES\)/,
+    );
   expect(await text()).toBe('{"port":1}');
   expect(await fs.readdir(dirname(path))).toEqual(["product.json"]);
 });
 
 test("validate rejects a folder that cannot be written", async () => {
-  const denied = Object.assign(new Error("EACCES: permission denied, access '/x'"), { code: "EACCES" });
-  const { adapter } = await bench({ files: { ...fs, access: () => Promise.reject(denied) } });
-  await expect(adapter.validate(a, calm)).rejects.toThrow(
+  const accessError = Object.assign(new Error("EACCES: permission denied, access '/x'"), { code: "EACCES" });
+  const { adapter } = await openFileAdapter({ files: { ...fs, access: () => Promise.reject(accessError) } });
+  await expect(adapter.validate(a, neverAborted)).rejects.toThrow(
     /"product.json" cannot be used: permission is denied \(EACCES\); let the service's user/,
   );
 });
 
 test("a store that cannot write fails the apply before the file is touched, with its own error", async () => {
-  const { adapter, store, folder } = await bench();
+  const { adapter, store, folder } = await openFileAdapter();
   await store.close();
-  await expect(adapter.apply(a, calm)).rejects.toMatchObject({ name: "StoreUnavailable" });
+  await expect(adapter.apply(a, neverAborted)).rejects.toMatchObject({ name: "StoreUnavailable" });
   expect(await fs.readdir(folder)).toEqual([]);
 });
 
-test("the file's mode and symbolic link are kept", async () => {
-  const { apply, path, folder } = await bench();
+test("the file's mode and symbolic link stay", async () => {
+  const { apply, path, folder } = await openFileAdapter();
   await fs.mkdir(join(folder, "real"));
   await fs.writeFile(join(folder, "real", "config.json"), "{}");
   await fs.chmod(join(folder, "real", "config.json"), 0o640);
@@ -171,26 +173,26 @@ test("the file's mode and symbolic link are kept", async () => {
   expect(await fs.readdir(join(folder, "real"))).toEqual(["config.json"]);
 });
 
-/** Real files, but `act` runs when the new text is already written aside. */
-const onWritten = (act: () => unknown): { files: Files } => ({
+/** Returns real files with a hook that runs after the temporary file is created, and before the rename. */
+const withHook = (hook: () => unknown): { files: Files } => ({
   files: {
     ...fs,
     open: async (path, flags, mode) => {
       const handle = await fs.open(path, flags, mode);
-      if (flags === "wx") await act();
+      if (flags === "wx") await hook();
       return handle;
     },
   },
 });
 
-test("an aborted operation stops before the rename and leaves nothing behind", async () => {
-  const { apply, open, text, folder, verify } = await bench();
+test("an aborted operation stops before the rename and leaves no file", async () => {
+  const { apply, open, text, folder, verify } = await openFileAdapter();
   await apply(a);
   const before = await text();
-  const stop = new AbortController();
-  const adapter = open(onWritten(() => stop.abort(new Error("time is up"))));
+  const controller = new AbortController();
+  const adapter = open(withHook(() => controller.abort(new Error("time is up"))));
   for (const operation of [adapter.apply, adapter.rollback, adapter.verify, adapter.validate])
-    await expect(operation(operation === adapter.rollback ? a : change("chg_b"), stop.signal)).rejects.toThrow(
+    await expect(operation(operation === adapter.rollback ? a : change("chg_b"), controller.signal)).rejects.toThrow(
       /^product config file "product.json": stopped before it was replaced/,
     );
   expect(await text()).toBe(before);
@@ -199,43 +201,43 @@ test("an aborted operation stops before the rename and leaves nothing behind", a
 });
 
 test("an edit made between reading and replacing is not lost", async () => {
-  const { open, content, write, folder, store } = await bench();
+  const { open, content, write, folder, store } = await openFileAdapter();
   let edits = 0;
   const edit = async () => {
     if (edits++ === 0) await write({ values: { t1: { "ui.banner": "by hand" } }, note: 1 });
   };
-  const adapter = open(onWritten(edit));
-  await adapter.apply(a, calm);
+  const adapter = open(withHook(edit));
+  await adapter.apply(a, neverAborted);
   expect(await content()).toMatchObject({ note: 1, values: { t1: { "ui.banner": "value of chg_a" } } });
-  await adapter.rollback(a, calm);
+  await adapter.rollback(a, neverAborted);
   expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
   expect(await store.list("effects", { limit: 10 })).not.toEqual([]);
 });
 
 test("an apply to a file that another program keeps writing fails, and leaves the file", async () => {
-  const { open, content, write, folder } = await bench();
+  const { open, content, write, folder } = await openFileAdapter();
   let edits = 0;
-  const adapter = open(onWritten(() => write({ edits: ++edits })));
-  await expect(adapter.apply(a, calm)).rejects.toThrow(/was written by another program at every try/);
+  const adapter = open(withHook(() => write({ edits: ++edits })));
+  await expect(adapter.apply(a, neverAborted)).rejects.toThrow(/was written by another program at every try/);
   expect(await content()).toEqual({ edits: 5 });
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
 });
 
 test("temporary files of killed processes are removed, and no others", async () => {
-  const { open, folder } = await bench();
-  const left = `.product.json.${randomUUID()}.tmp`;
-  const young = `.product.json.${randomUUID()}.tmp`;
+  const { open, folder } = await openFileAdapter();
+  const oldTemporary = `.product.json.${randomUUID()}.tmp`;
+  const newTemporary = `.product.json.${randomUUID()}.tmp`;
   const others = [`.other.json.${randomUUID()}.tmp`, ".product.json.mine.tmp", "product.json.tmp"];
-  for (const name of [left, young, ...others]) await fs.writeFile(join(folder, name), "{");
-  for (const name of [left, ...others]) await fs.utimes(join(folder, name), NOW / 1000 - 61, NOW / 1000 - 61);
-  await fs.utimes(join(folder, young), NOW / 1000 - 59, NOW / 1000 - 59);
-  await open().apply(a, calm);
-  expect((await fs.readdir(folder)).sort()).toEqual([young, ...others, "product.json"].sort());
+  for (const name of [oldTemporary, newTemporary, ...others]) await fs.writeFile(join(folder, name), "{");
+  for (const name of [oldTemporary, ...others]) await fs.utimes(join(folder, name), NOW / 1000 - 61, NOW / 1000 - 61);
+  await fs.utimes(join(folder, newTemporary), NOW / 1000 - 59, NOW / 1000 - 59);
+  await open().apply(a, neverAborted);
+  expect((await fs.readdir(folder)).sort()).toEqual([newTemporary, ...others, "product.json"].sort());
 });
 
 test("a reader never sees a partial file", async () => {
-  const { apply, rollback, path } = await bench();
+  const { apply, rollback, path } = await openFileAdapter();
   await apply(change("chg_0", { value: "x".repeat(50_000) }));
   const reader = new Worker(
     `const { readFileSync } = require("node:fs");
@@ -254,9 +256,9 @@ test("a reader never sees a partial file", async () => {
      })();`,
     { eval: true, workerData: path },
   );
-  const next = () => new Promise((resolve, reject) => reader.once("message", resolve).once("error", reject));
-  await next();
-  const finished = next();
+  const nextMessage = () => new Promise((resolve, reject) => reader.once("message", resolve).once("error", reject));
+  await nextMessage();
+  const finished = nextMessage();
   for (let i = 1; i <= 150; i++) {
     await apply(change(`chg_${i}`, { value: "y".repeat(i * 300) }));
     await rollback(change(`chg_${i}`, { value: "y".repeat(i * 300) }));
@@ -267,13 +269,13 @@ test("a reader never sees a partial file", async () => {
 
 test("a write syncs a temporary file next to the file, renames it, and syncs the folder", async () => {
   const calls: string[] = [];
-  const traced: Files = {
+  const tracingFiles: Files = {
     ...fs,
     open: async (path, flags, mode) => {
       const handle = await fs.open(path, flags, mode);
       const sync = handle.sync.bind(handle);
       handle.sync = async () => {
-        calls.push(flags === "wx" ? "sync aside" : `sync ${basename(String(path))}`);
+        calls.push(flags === "wx" ? "sync temporary file" : `sync ${basename(String(path))}`);
         await sync();
       };
       return handle;
@@ -283,15 +285,15 @@ test("a write syncs a temporary file next to the file, renames it, and syncs the
       await fs.rename(from, to);
     },
   };
-  const { adapter } = await bench({ path: "new/deep/product.json", files: traced });
-  await adapter.apply(a, calm);
+  const { adapter } = await openFileAdapter({ path: "new/deep/product.json", files: tracingFiles });
+  await adapter.apply(a, neverAborted);
   expect(calls.slice(0, 5)).toEqual([
-    "sync aside",
+    "sync temporary file",
     "rename to product.json",
     "sync deep",
     "sync new",
     expect.stringMatching(/^sync file-adapter-/),
   ]);
-  await adapter.rollback(a, calm);
-  expect(calls.slice(5)).toEqual(["sync aside", "rename to product.json", "sync deep"]);
+  await adapter.rollback(a, neverAborted);
+  expect(calls.slice(5)).toEqual(["sync temporary file", "rename to product.json", "sync deep"]);
 });

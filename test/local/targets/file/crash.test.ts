@@ -3,20 +3,20 @@ import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Store } from "../../../../lib/store/store.ts";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
-import { bench, calm, change } from "./fixture.ts";
+import { openFileAdapter, neverAborted, change } from "./fixture.ts";
 
-class Died extends Error {}
+class ProcessKilled extends Error {}
 
 /** Returns a file system and a store that fail from step `at` on, before or after that step is done. */
-function mortal(store: Store, at: number, when: "before" | "after") {
+function makeKillable(store: Store, at: number, when: "before" | "after") {
   let steps = 0;
   const handles: fs.FileHandle[] = [];
   const step = async <T>(work: () => Promise<T>): Promise<T> => {
     steps++;
-    if (steps > at || (steps === at && when === "before")) throw new Died();
-    const done = await work();
-    if (steps === at) throw new Died();
-    return done;
+    if (steps > at || (steps === at && when === "before")) throw new ProcessKilled();
+    const result = await work();
+    if (steps === at) throw new ProcessKilled();
+    return result;
   };
   const files = Object.fromEntries(
     Object.entries(fs)
@@ -36,10 +36,10 @@ function mortal(store: Store, at: number, when: "before" | "after") {
       }
       return handle;
     });
-  const dying: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
+  const killableStore: Store = { ...store, transact: (decide) => step(() => store.transact(decide)) };
   /** Closes the files that a killed adapter left open. */
-  const bury = () => Promise.all(handles.map((handle) => handle.close()));
-  return { files, store: dying, died: () => steps >= at, bury };
+  const closeHandles = () => Promise.all(handles.map((handle) => handle.close()));
+  return { files, store: killableStore, wasKilled: () => steps >= at, closeHandles };
 }
 
 const base = { values: { t1: { "ui.banner": "by hand" } }, kept: true };
@@ -47,62 +47,69 @@ const [a, b] = [change("chg_a"), change("chg_b")];
 
 /** Scenarios: earlier operations, the operation that is killed, and the values with and without it. */
 const scenarios = [
-  { name: "first apply", done: [], operation: "apply", one: a, was: "by hand", is: "value of chg_a" },
-  { name: "apply over an owner", done: [a], operation: "apply", one: b, was: "value of chg_a", is: "value of chg_b" },
+  { name: "first apply", before: [], operation: "apply", tested: a, was: "by hand", is: "value of chg_a" },
+  {
+    name: "apply over an owner",
+    before: [a],
+    operation: "apply",
+    tested: b,
+    was: "value of chg_a",
+    is: "value of chg_b",
+  },
   {
     name: "rollback of an owner",
-    done: [a, b],
+    before: [a, b],
     operation: "rollback",
-    one: b,
+    tested: b,
     was: "value of chg_b",
     is: "value of chg_a",
   },
   {
     name: "rollback of a superseded change",
-    done: [a, b],
+    before: [a, b],
     operation: "rollback",
-    one: a,
+    tested: a,
     was: "value of chg_b",
     is: "value of chg_b",
   },
 ] as const;
 
 test.each(
-  scenarios.flatMap((one) => [
-    { ...one, when: "before" as const },
-    { ...one, when: "after" as const },
+  scenarios.flatMap((scenario) => [
+    { ...scenario, when: "before" as const },
+    { ...scenario, when: "after" as const },
   ]),
-)("$name dying $when any step", async ({ done, operation, one, was, is, when }) => {
-  let [unseen, seen, at] = [0, 0, 0];
-  for (let alive = true; alive;) {
+)("$name with the process killed $when any step", async ({ before, operation, tested, was, is, when }) => {
+  let [unchanged, changed, at] = [0, 0, 0];
+  for (let isKilled = true; isKilled;) {
     at++;
-    const { apply, rollback, verify, open, store, write, content } = await bench();
+    const { apply, rollback, verify, open, store, write, content } = await openFileAdapter();
     await write(base);
-    for (const earlier of done) await apply(earlier);
-    const mortals = mortal(store, at, when);
-    const adapter = open(mortals);
-    const outcome = await adapter[operation](one, calm).then(
+    for (const earlier of before) await apply(earlier);
+    const killable = makeKillable(store, at, when);
+    const adapter = open(killable);
+    const outcome = await adapter[operation](tested, neverAborted).then(
       () => "done",
       () => "failed",
     );
-    alive = mortals.died();
-    await mortals.bury();
+    isKilled = killable.wasKilled();
+    await killable.closeHandles();
 
-    const now = operation === "apply" ? "applied" : "rolled_back";
-    const found = (await content()).changes?.[one.change_id]?.state === now;
-    if (outcome === "done") expect(found).toBe(true);
-    if (found) seen++;
-    else unseen++;
-    expect((await content()).values.t1["ui.banner"]).toBe(found ? is : was);
-    expect(await verify(one)).toBe(found ? now : operation === "apply" ? "absent" : "applied");
+    const [oldState, newState] = operation === "apply" ? ["absent", "applied"] : ["applied", "rolled_back"];
+    const isRecorded = (await content()).changes?.[tested.change_id]?.state === newState;
+    if (outcome === "done") expect(isRecorded).toBe(true);
+    if (isRecorded) changed++;
+    else unchanged++;
+    expect((await content()).values.t1["ui.banner"]).toBe(isRecorded ? is : was);
+    expect(await verify(tested)).toBe(isRecorded ? newState : oldState);
 
-    await (operation === "apply" ? apply(one) : rollback(one));
-    expect(await verify(one)).toBe(now);
+    await (operation === "apply" ? apply(tested) : rollback(tested));
+    expect(await verify(tested)).toBe(newState);
     expect((await content()).values.t1["ui.banner"]).toBe(is);
-    for (const earlier of [b, a]) if (done.includes(earlier as never) || earlier === one) await rollback(earlier);
+    for (const earlier of [b, a]) if (before.includes(earlier as never) || earlier === tested) await rollback(earlier);
     expect(await content()).toMatchObject(base);
   }
   expect(at).toBeGreaterThan(10);
-  expect(unseen).toBeGreaterThan(3);
-  expect(seen).toBeGreaterThan(2);
+  expect(unchanged).toBeGreaterThan(3);
+  expect(changed).toBeGreaterThan(2);
 });

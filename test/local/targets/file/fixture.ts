@@ -1,3 +1,4 @@
+/** The adapter for config files, and changes for it, as the tests of this folder use them. */
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,52 +10,52 @@ import type { Store } from "../../../../lib/store/store.ts";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
 import { fileAdapter } from "../../../../local/targets/file.ts";
 
-/** 2026-01-02T03:04:05.678Z: what every clock here shows. */
+/** 2026-01-02T03:04:05.678Z, the time of the adapter's clock. */
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 export const AT = new Date(NOW).toISOString();
 
 /** A signal that never aborts. */
-export const calm = new AbortController().signal;
+export const neverAborted = new AbortController().signal;
 
-/** Real files without the wait for the disk, for long runs. */
-export const unsynced: Files = {
+/** Real files that are not synced, for long runs. */
+export const unsyncedFiles: Files = {
   ...fs,
   open: async (...args) => Object.assign(await fs.open(...args), { sync: async () => undefined }),
 };
 
-/** A change as the adapter sees it; `value: undefined` sets nothing. */
-export function change(change_id: string, over: Partial<Change> = {}): Change {
-  const whole = {
+/** Returns a change as the adapter gets it; `value: undefined` sets nothing. */
+export function change(change_id: string, overrides: Partial<Change> = {}): Change {
+  const complete = {
     change_id,
     tenant_id: "t1",
     kind: "config",
     target: "ui.banner",
     value: `value of ${change_id}`,
-    ...over,
+    ...overrides,
   } as Change;
-  if (whole.value === undefined) delete whole.value;
-  return whole;
+  if (complete.value === undefined) delete complete.value;
+  return complete;
 }
 
-/** An adapter on a file that is not there yet, in a folder of its own. */
-export async function bench(over: { path?: string; store?: Store; files?: Files } = {}) {
+/** Opens an adapter on a file that does not exist yet, in a folder of its own. */
+export async function openFileAdapter(overrides: { path?: string; store?: Store; files?: Files } = {}) {
   const folder = await fs.mkdtemp(join(tmpdir(), "file-adapter-"));
   onTestFinished(() => fs.rm(folder, { recursive: true, force: true }));
-  const path = join(folder, over.path ?? "product.json");
-  const store = over.store ?? memoryStore();
+  const path = join(folder, overrides.path ?? "product.json");
+  const store = overrides.store ?? memoryStore();
   const identity = { product_id: "acme-crm", instance_id: "acme-crm@local" };
   const open = (parts: { store?: Store; files?: Files } = {}): ProductAdapter =>
     fileAdapter({ path, store, ...identity, clock: { now: () => NOW }, ...parts });
-  const adapter = open(over.files && { files: over.files });
+  const adapter = open(overrides.files && { files: overrides.files });
   return {
     folder,
     path,
     store,
     open,
     adapter,
-    apply: async (one: Change) => (await adapter.apply(one, calm)).result,
-    rollback: async (one: Change) => (await adapter.rollback(one, calm)).result,
-    verify: (one: Change) => adapter.verify(one, calm),
+    apply: async (proposed: Change) => (await adapter.apply(proposed, neverAborted)).result,
+    rollback: async (proposed: Change) => (await adapter.rollback(proposed, neverAborted)).result,
+    verify: (proposed: Change) => adapter.verify(proposed, neverAborted),
     text: () => fs.readFile(path, "utf8"),
     content: async () => JSON.parse(await fs.readFile(path, "utf8")),
     write: (content: unknown) => fs.writeFile(path, typeof content === "string" ? content : JSON.stringify(content)),

@@ -1,4 +1,4 @@
-/** After a restore of an older backup, what the host holds is compared with what the restored log has in force. */
+/** After a restore of an older backup, drift compares the host's values with the restored log. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,22 +26,22 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const data = () => join(folder, "data");
-const host = () => JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values.t1;
+const dataFolder = () => join(folder, "data");
+const readHostValues = () => JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values.t1;
 
 async function start(): Promise<void> {
   const log = silentLog;
-  const store = await openFileStore({ path: join(data(), "state.json"), log, now: clock.now });
+  const store = await openFileStore({ path: join(dataFolder(), "state.json"), log, now: clock.now });
   const identity = { product_id: "acme-crm", instance_id: "acme-crm@local" };
   const adapter = fileAdapter({ path: join(folder, "product_config.json"), store, ...identity, clock });
   running = await countersign({ store, clock, log, intent: manifest({}), adapter });
   api = client(running.fetch);
 }
 
-/** Stops the service, does something with its files, and starts it again. */
-async function stopped(then: () => void): Promise<void> {
+/** Stops the service, runs an action on its files, and starts the service again. */
+async function whileStopped(action: () => void): Promise<void> {
   await running.close();
-  then();
+  action();
   await start();
 }
 
@@ -51,24 +51,24 @@ test("after a restore drift lists values only in the file, and an apply ends the
   await set("a.d", 4);
   await set("a.same", 7);
   const waiting = await api.bring("approved", { target: "a.c", value: "1" });
-  await stopped(() => cpSync(data(), join(folder, "backup"), { recursive: true }));
+  await whileStopped(() => cpSync(dataFolder(), join(folder, "backup"), { recursive: true }));
   await set("a.b", 2);
   await set("a.d", 5);
   await api.must("apply", waiting);
   await set("a.c", 9);
-  await stopped(() => {
-    rmSync(data(), { recursive: true });
-    cpSync(join(folder, "backup"), data(), { recursive: true });
+  await whileStopped(() => {
+    rmSync(dataFolder(), { recursive: true });
+    cpSync(join(folder, "backup"), dataFolder(), { recursive: true });
   });
 
   await running.cycle();
   const { body: drift } = await api.get("drift");
   expect(drift.in_sync).toBe(false);
   expect(drift.drifted.map(({ target }: { target: string }) => target).sort()).toEqual(["a.b", "a.d"]);
-  expect(host()).toEqual({ "a.b": 2, "a.d": 5, "a.same": 7, "a.c": 9 });
+  expect(readHostValues()).toEqual({ "a.b": 2, "a.d": 5, "a.same": 7, "a.c": 9 });
 
   await api.must("apply", waiting);
-  expect(host()["a.c"]).toBe(1);
+  expect(readHostValues()["a.c"]).toBe(1);
   await running.cycle();
   expect((await api.get("drift")).body.drifted).toHaveLength(2);
 });
