@@ -8,7 +8,7 @@ import { loadIntent } from "../../lib/changes/rules/intent.ts";
 import { canDecide, countRequiredApprovers, judgeTier } from "../../lib/changes/rules/policy.ts";
 import { createCrmFollowup } from "../../lib/changes/rules/propose.ts";
 import { sha256 } from "../../local/node_ports.ts";
-import { openFileAdapter, change } from "./targets/file/fixture.ts";
+import { openFileAdapter, change } from "./targets/file/open_file_adapter.ts";
 
 const example = (name: string) => fileURLToPath(new URL(`../../local/example/${name}`, import.meta.url));
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { EffectRecord } from "../../lib/targets/effects.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
-import { openFileAdapter } from "../local/targets/file/fixture.ts";
+import { openFileAdapter } from "../local/targets/file/open_file_adapter.ts";
 import { core } from "../support/core.ts";
 import { LONG, rounds } from "../support/run_length.ts";
 import { seededIntegers } from "../support/seeded_integers.ts";

@@ -16,7 +16,7 @@ import { canonicalContent } from "../../../lib/changes/rules/content.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { seededFractions } from "../projections/test_log.ts";
-import { openFileAdapter, unsyncedFiles } from "../../local/targets/file/fixture.ts";
+import { openFileAdapter, unsyncedFiles } from "../../local/targets/file/open_file_adapter.ts";
 import { restartDeps } from "../../support/deps.ts";
 import { selectCases } from "../../support/run_length.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { PROGRAMS } from "../../../local/command_line/programs.ts";
 import { sha256 } from "../../../local/node_ports.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
-import { openCommandLine, PROPOSE } from "./called.ts";
+import { openCommandLine, PROPOSE } from "./open_command_line.ts";
 
 const TOKEN = "an-admin-token-of-tests";
 const SECRET = "a-secret-of-an-agent";

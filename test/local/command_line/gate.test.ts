@@ -8,7 +8,7 @@ import { gateTokenVerifier, readGateIssuers } from "../../../lib/identity/gate_i
 import { client } from "../../support/client.ts";
 import { testClock } from "../../support/clock.ts";
 import { keyServer, NOW_S, publicJwk, signedToken } from "../../support/token_issuer.ts";
-import { type CommandLine, openCommandLine } from "./called.ts";
+import { type CommandLine, openCommandLine } from "./open_command_line.ts";
 
 const HEAD = "a".repeat(40);
 const GATE_ARGUMENTS = ["gate", "deploy/42/production", "--tenant-id", "t1", "--head", HEAD];

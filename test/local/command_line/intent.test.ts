@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { manifest } from "../../support/intents.ts";
-import { openCommandLine } from "./called.ts";
+import { openCommandLine } from "./open_command_line.ts";
 
 /** Runs `countersign intent test` with scenarios in YAML. */
 async function runIntentTest(scenarios: string, intent: object = manifest()) {

@@ -6,7 +6,7 @@ import { sshSigner } from "../../support/passkeys.ts";
 import { AS_AGENT, PROPOSAL_WITHIN_BOUNDS, MANDATE_INTENT, SIGNERS, PRINCIPALS } from "../../support/mandates.ts";
 import { json } from "../../support/requests.ts";
 import { person } from "../../support/signed.ts";
-import { openCommandLine } from "./called.ts";
+import { openCommandLine } from "./open_command_line.ts";
 
 const una = sshSigner();
 const ALL_SIGNERS = { ...SIGNERS, una };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { temporaryFolder } from "../../e2e/server.ts";
-import { openCommandLine } from "./called.ts";
+import { openCommandLine } from "./open_command_line.ts";
 
 const EXAMPLE = "examples/plans/relaunch.yaml";
 const { sets, ...fields } = parse(readFileSync(EXAMPLE, "utf8")) as { sets: object[] };

@@ -15,7 +15,7 @@ import { listFirstSteps } from "../../../local/first_steps.ts";
 import { nodeIo } from "../../../local/command_line/node_io.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { rewindingStore } from "../../support/rewinding_store.ts";
-import { type CommandLine, openCommandLine, PROPOSE } from "./called.ts";
+import { type CommandLine, openCommandLine, PROPOSE } from "./open_command_line.ts";
 
 const hasSshKeygen = spawnSync("ssh-keygen", ["-?"]).error === undefined;
 if (!hasSshKeygen) process.stderr.write("signing on the command line is not tested: there is no ssh-keygen here\n");

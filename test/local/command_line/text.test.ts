@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatFacts, formatTable, escapeInvisible, formatEntry } from "../../../local/command_line/text.ts";
-import { openCommandLine } from "./called.ts";
+import { openCommandLine } from "./open_command_line.ts";
 
 test("columns are aligned in every script", () => {
   const lines = formatTable(

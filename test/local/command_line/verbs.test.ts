@@ -11,7 +11,7 @@ import { VERBS } from "../../../local/command_line/verbs/index.ts";
 import { temporaryFolder } from "../../e2e/server.ts";
 import { get } from "../../support/requests.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
-import { openCommandLine, PROPOSE } from "./called.ts";
+import { openCommandLine, PROPOSE } from "./open_command_line.ts";
 
 test.each(["null", "0", "false", '""', "[null]", "0.1"])("--value %s is sent as it is", async (value) => {
   const { answer } = await openCommandLine({});

@@ -5,7 +5,7 @@ import type { AdapterResult } from "../../../lib/changes/operations/adapter_port
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { inLong, rounds } from "../../support/run_length.ts";
 import { sha256 } from "../../../local/node_ports.ts";
-import { AT, openFileAdapter, neverAborted, change, unsyncedFiles } from "./file/fixture.ts";
+import { NOW_ISO, openFileAdapter, neverAborted, change, unsyncedFiles } from "./file/open_file_adapter.ts";
 
 const [a, b, c] = [change("chg_a"), change("chg_b"), change("chg_c")];
 
@@ -19,7 +19,7 @@ test("apply writes the documented file", async () => {
   "revision": 1,
   "change_id": "chg_a",
   "state": "applied",
-  "updated_at": "${AT}",
+  "updated_at": "${NOW_ISO}",
   "values": {
     "t1": {
       "ui.banner": {
@@ -37,7 +37,7 @@ test("apply writes the documented file", async () => {
       "target": "ui.banner",
       "tenant_id": "t1",
       "state": "applied",
-      "at": "${AT}"
+      "at": "${NOW_ISO}"
     }
   }
 }
@@ -270,7 +270,7 @@ test("`changes` lists the owners and the latest 100; older ones are still known"
     target: "ui.banner",
     tenant_id: "t1",
     state: "applied",
-    at: AT,
+    at: NOW_ISO,
   });
   expect(await rollback(otherTenantChanges[5]!)).toBe("superseded");
   expect(await verify(otherTenantChanges[5]!)).toBe("rolled_back");

@@ -11,7 +11,7 @@ import { gateAdapter } from "../../../../lib/targets/gate.ts";
 import { scriptedAdapter } from "../../../support/scripted_adapter.ts";
 import { restartDeps } from "../../../support/deps.ts";
 import { service, makeService, type TestService } from "../../../support/service.ts";
-import { openCommandLine } from "../../../local/command_line/called.ts";
+import { openCommandLine } from "../../../local/command_line/open_command_line.ts";
 
 const COMMIT = "a".repeat(40);
 const TARGET = "deploy/42/production";

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
-import { openFileAdapter, neverAborted, change, NOW } from "./fixture.ts";
+import { openFileAdapter, neverAborted, change, NOW } from "./open_file_adapter.ts";
 
 const a = change("chg_a");
 

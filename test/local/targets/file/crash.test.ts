@@ -3,7 +3,7 @@ import * as fs from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { Store } from "../../../../lib/store/store.ts";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
-import { openFileAdapter, neverAborted, change } from "./fixture.ts";
+import { openFileAdapter, neverAborted, change } from "./open_file_adapter.ts";
 
 class ProcessKilled extends Error {}
 

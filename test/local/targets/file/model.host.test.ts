@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Change } from "../../../../lib/changes/rules/change.ts";
 import type { Files } from "../../../../local/targets/atomic_file.ts";
 import { dice } from "../../../support/dice.ts";
-import { openFileAdapter, neverAborted, change, unsyncedFiles } from "./fixture.ts";
+import { openFileAdapter, neverAborted, change, unsyncedFiles } from "./open_file_adapter.ts";
 
 /** Keeps the applied changes of each target in order, and the end state of each change. */
 function createModel(base: Record<string, Record<string, unknown>>) {

@@ -12,7 +12,7 @@ import { fileAdapter } from "../../../../local/targets/file.ts";
 
 /** 2026-01-02T03:04:05.678Z, the time of the adapter's clock. */
 export const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-export const AT = new Date(NOW).toISOString();
+export const NOW_ISO = new Date(NOW).toISOString();
 
 /** A signal that never aborts. */
 export const neverAborted = new AbortController().signal;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../../lib/store/memory.ts";
 import { type Core, core } from "../../../support/core.ts";
-import { openFileAdapter } from "./fixture.ts";
+import { openFileAdapter } from "./open_file_adapter.ts";
 
 /** Opens a service with the file adapter, and applies two changes to one target. */
 async function applyTwice() {
