@@ -1,4 +1,4 @@
-/** The allowed imports between folders, and handlers that run without Node. */
+/** Tests the allowed imports between folders, and that handlers run without Node. */
 import { readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
@@ -43,10 +43,10 @@ interface Import {
 const STATEMENT = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gm;
 const DYNAMIC = /\bimport\(\s*"([^"]+)"\s*\)/g;
 
-const text = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+const readText = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 
 function listFileImports(file: string): Import[] {
-  const code = text(file);
+  const code = readText(file);
   const found = [
     ...[...code.matchAll(STATEMENT)].map(([, type, to]) => ({ to: to!, typeOnly: type !== undefined, lazy: false })),
     ...[...code.matchAll(DYNAMIC)].map(([, to]) => ({ to: to!, typeOnly: false, lazy: true })),
@@ -64,37 +64,37 @@ const findPackage = ({ to }: Import): string =>
     .split("/")
     .slice(0, to.startsWith("@") ? 2 : 1)
     .join("/");
-const describeImports = (wrong: Import[]): string[] => wrong.map(({ from, to }) => `${from} imports ${to}`);
+const describeImports = (violations: Import[]): string[] => violations.map(({ from, to }) => `${from} imports ${to}`);
 
 const handlers = listFiles("handlers");
-const all = [...handlers, ...listFiles("lib"), ...listFiles("local")].flatMap(listFileImports);
-const listImportsIn = (folder: string): Import[] => all.filter(({ from }) => from.startsWith(`${folder}/`));
+const allImports = [...handlers, ...listFiles("lib"), ...listFiles("local")].flatMap(listFileImports);
+const listImportsIn = (folder: string): Import[] => allImports.filter(({ from }) => from.startsWith(`${folder}/`));
 
 test("imports are found", () => {
   expect(listImportsIn("handlers").length).toBeGreaterThan(100);
   expect(listImportsIn("lib").length).toBeGreaterThan(100);
-  expect(all.filter(({ typeOnly }) => typeOnly).length).toBeGreaterThan(50);
+  expect(allImports.filter(({ typeOnly }) => typeOnly).length).toBeGreaterThan(50);
 });
 
 test("lib imports only lib and packages", () => {
-  const wrong = listImportsIn("lib").filter(
-    (one) => isBuiltin(one) || (isOwnFile(one) && !one.to.startsWith("lib/") && one.to !== "package.json"),
+  const violations = listImportsIn("lib").filter(
+    (found) => isBuiltin(found) || (isOwnFile(found) && !found.to.startsWith("lib/") && found.to !== "package.json"),
   );
-  expect(describeImports(wrong)).toEqual([]);
+  expect(describeImports(violations)).toEqual([]);
 });
 
 test("a handler imports only lib and zod", () => {
-  const wrong = listImportsIn("handlers").filter(
+  const violations = listImportsIn("handlers").filter(
     ({ from, to }) => from !== "handlers/index.ts" && !to.startsWith("lib/") && to !== "zod",
   );
-  expect(describeImports(wrong)).toEqual([]);
+  expect(describeImports(violations)).toEqual([]);
 });
 
 test("handlers/index.ts imports the handlers, lib and the router", () => {
-  const wrong = listImportsIn("handlers").filter(
+  const violations = listImportsIn("handlers").filter(
     ({ from, to }) => from === "handlers/index.ts" && !/^(?:handlers|lib)\//.test(to) && to !== "itty-router",
   );
-  expect(describeImports(wrong)).toEqual([]);
+  expect(describeImports(violations)).toEqual([]);
 });
 
 test("every file of lib has a level, and imports only files of its level or below", () => {
@@ -109,80 +109,88 @@ test.each(["lib/changes", "lib/audit", "lib/store", "lib/projections", "lib/find
   "%s does not use HTTP",
   (room) => {
     expect(describeImports(listImportsIn(room).filter(({ to }) => to.startsWith("lib/http/")))).toEqual([]);
-    const httpFiles = listFiles(room).filter((file) => /\b(?:new Response|new Request|etag)\b/.test(text(file)));
-    expect(httpFiles).toEqual([]);
+    const filesWithHttp = listFiles(room).filter((file) =>
+      /\b(?:new Response|new Request|etag)\b/.test(readText(file)),
+    );
+    expect(filesWithHttp).toEqual([]);
   },
 );
 
 test("a file uses only collections that its level or one below declares", () => {
   const declared = new Map<string, number>();
   for (const file of listFiles("lib"))
-    for (const [, body] of text(file).matchAll(/interface Collections \{([^}]*)\}/g))
+    for (const [, body] of readText(file).matchAll(/interface Collections \{([^}]*)\}/g))
       for (const [, name] of body!.matchAll(/^\s+(\w+):/gm))
         declared.set(name!, Math.min(declared.get(name!) ?? Infinity, findLevel(file)));
-  const wrong = listFiles("lib").flatMap((file) =>
-    [...text(file).matchAll(/\.(?:get|getMany|list|put|delete)\(\s*"(\w+)"/g)]
+  const violations = listFiles("lib").flatMap((file) =>
+    [...readText(file).matchAll(/\.(?:get|getMany|list|put|delete)\(\s*"(\w+)"/g)]
       .filter(([, name]) => (declared.get(name!) ?? -1) > findLevel(file))
       .map(([, name]) => `${file} uses ${name}`),
   );
-  expect(wrong).toEqual([]);
+  expect(violations).toEqual([]);
 });
 
 test("there are no circular imports, also of types", () => {
-  const next = new Map<string, string[]>();
-  for (const { from, to } of all)
-    if (isOwnFile({ from, to, typeOnly: false, lazy: false })) next.set(from, [...(next.get(from) ?? []), to]);
+  const importsByFile = new Map<string, string[]>();
+  for (const { from, to } of allImports)
+    if (isOwnFile({ from, to, typeOnly: false, lazy: false }))
+      importsByFile.set(from, [...(importsByFile.get(from) ?? []), to]);
   const visited = new Set<string>();
   const circles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {
     if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
     if (path.includes(file) || visited.has(file)) return;
-    for (const other of next.get(file) ?? []) visit(other, [...path, file]);
+    for (const other of importsByFile.get(file) ?? []) visit(other, [...path, file]);
     visited.add(file);
   };
-  for (const file of next.keys()) visit(file, []);
+  for (const file of importsByFile.keys()) visit(file, []);
   expect(circles).toEqual([]);
 });
 
 test("the rules import only zod, lib/kit, the statistics of rollouts and each other", () => {
-  const wrong = all.filter(({ from, to }) => from.startsWith(RULES) && !RULES_MAY_USE.test(to));
-  expect(describeImports(wrong)).toEqual([]);
+  const violations = allImports.filter(({ from, to }) => from.startsWith(RULES) && !RULES_MAY_USE.test(to));
+  expect(describeImports(violations)).toEqual([]);
 });
 
 test.each(listFiles("lib").filter((file) => file.startsWith(RULES)))(
   "%s is synchronous, and gets time and random numbers as arguments",
   (file) => {
-    const code = text(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+    const code = readText(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
     expect(code).not.toMatch(/\basync\b|\bawait\b|\bPromise\b|Date\.now|new Date\(\)|Math\.random|crypto\./);
   },
 );
 
 test("the client imports only types from the service", () => {
-  const wrong = listImportsIn("lib/client").filter(
+  const violations = listImportsIn("lib/client").filter(
     ({ to, typeOnly }) => !typeOnly && !to.startsWith("lib/client/") && to !== "openapi-fetch",
   );
-  expect(describeImports(wrong)).toEqual([]);
+  expect(describeImports(violations)).toEqual([]);
 });
 
-test("a start of the service loads no code that only tests of an intent need", () => {
-  const loaded = new Set(["local/ui_server.ts"]);
-  for (const from of loaded)
-    for (const one of all) if (one.from === from && !one.lazy && !one.typeOnly) loaded.add(one.to);
-  expect(loaded.size).toBeGreaterThan(100);
-  expect([...loaded].filter((file) => file === "yaml" || /^local\/(?:scenarios|intent_diff)\//.test(file))).toEqual([]);
+test("a start of the service loads no code for tests of intents", () => {
+  const loadedFiles = new Set(["local/ui_server.ts"]);
+  for (const from of loadedFiles)
+    for (const { to, lazy, typeOnly, from: file } of allImports)
+      if (file === from && !lazy && !typeOnly) loadedFiles.add(to);
+  expect(loadedFiles.size).toBeGreaterThan(100);
+  expect(
+    [...loadedFiles].filter((file) => file === "yaml" || /^local\/(?:scenarios|intent_diff)\//.test(file)),
+  ).toEqual([]);
 });
 
 test("every package that is imported is declared as a dependency", () => {
   const declared = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
-  // The first is part of the Workers runtime; the build provides the second and bundles the others.
-  const provided = /^(?:cloudflare:|countersign:console-files$|(?:prom-client|yaml)\b|diff$)/;
-  const wrong = all.filter((one) => !isOwnFile(one) && !isBuiltin(one) && !provided.test(one.to));
-  expect(describeImports(wrong.filter((one) => !declared.includes(findPackage(one)) && !one.typeOnly))).toEqual([]);
+  // `cloudflare:` is part of the Workers runtime; the build provides the console's files and bundles the other packages.
+  const PROVIDED = /^(?:cloudflare:|countersign:console-files$|(?:prom-client|yaml)\b|diff$)/;
+  const violations = allImports.filter((found) => !isOwnFile(found) && !isBuiltin(found) && !PROVIDED.test(found.to));
+  expect(
+    describeImports(violations.filter((found) => !declared.includes(findPackage(found)) && !found.typeOnly)),
+  ).toEqual([]);
 });
 
 test("only hosts and the local program read the environment", () => {
   const readers = [...handlers, ...listFiles("lib")].filter(
-    (file) => !file.startsWith("lib/hosts/") && /\bprocess\.(?:env|argv)\b/.test(text(file)),
+    (file) => !file.startsWith("lib/hosts/") && /\bprocess\.(?:env|argv)\b/.test(readText(file)),
   );
   expect(readers).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The size of an install, and its limit. */
+/** Tests how the size of an install is measured and limited. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ const { checkInstallSize, measureInstall } = building as {
 };
 const CHECKOUT = join(import.meta.dirname, "..");
 
-/** Creates a folder with a lock file, and a package of each size that has `bytes`, in two files. */
+/** Creates a folder with a lock file, and two files for each package that has `bytes`. */
 function createProject(packages: Record<string, { bytes?: number } & Record<string, unknown>>): string {
   const folder = temporaryFolder();
   const locked: Record<string, unknown> = { "": { name: "project" } };
@@ -27,7 +27,7 @@ function createProject(packages: Record<string, { bytes?: number } & Record<stri
   return folder;
 }
 
-test("each production package counts once, and no development package does", async () => {
+test("each production package counts once, and development packages do not count", async () => {
   const folder = createProject({
     "node_modules/small": { bytes: 100 },
     "node_modules/large": { bytes: 5000 },

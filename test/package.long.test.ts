@@ -35,8 +35,8 @@ const { build, buildTypes } = building as Record<string, (path: string) => Promi
 const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
 const run = promisify(execFile);
 const folder = temporaryFolder();
-const user = join(folder, "user");
-const installed = join(user, "node_modules/countersign");
+const userFolder = join(folder, "user");
+const installed = join(userFolder, "node_modules/countersign");
 let tarball: string;
 let files: { path: string; size: number }[];
 
@@ -49,8 +49,8 @@ function linkDependencies(): void {
   for (const [path, { dev }] of Object.entries(packages)) {
     if (path === "" || (dev && !types.includes(path)) || path.split("node_modules/").length > 2) continue;
     if (!existsSync(join(ROOT, path))) continue;
-    mkdirSync(dirname(join(user, path)), { recursive: true });
-    symlinkSync(join(ROOT, path), join(user, path));
+    mkdirSync(dirname(join(userFolder, path)), { recursive: true });
+    symlinkSync(join(ROOT, path), join(userFolder, path));
   }
 }
 
@@ -75,7 +75,7 @@ beforeAll(async () => {
 afterAll(killAll);
 
 const runIn = (node: string, script: string) =>
-  run(node, ["--input-type=module", "-e", script], { cwd: user, env: { PATH: process.env["PATH"]! } });
+  run(node, ["--input-type=module", "-e", script], { cwd: userFolder, env: { PATH: process.env["PATH"]! } });
 const tsc = (cwd: string) => run(join(ROOT, "node_modules/.bin/tsc"), ["-p", "tsconfig.json"], { cwd });
 /** Options of the compiler for a strict project. */
 const STRICT = { strict: true, module: "nodenext", target: "es2023", types: ["node"], noEmit: true };
@@ -113,25 +113,27 @@ test("the package has no source maps and no tests, and is under 16 MB with its d
   const { measureInstall } = (await import("../.ci/build/install_size.mjs" as string)) as {
     measureInstall(folder: string): Promise<{ bytes: number }>;
   };
-  const own = files.reduce((sum, { size }) => sum + size, 0);
-  expect(own + (await measureInstall(ROOT)).bytes).toBeLessThan(16_000_000);
+  const ownBytes = files.reduce((sum, { size }) => sum + size, 0);
+  expect(ownBytes + (await measureInstall(ROOT)).bytes).toBeLessThan(16_000_000);
 });
 
 test("every link in README and the manual leads to a file of the package", () => {
   const paths = new Set(files.map(({ path }) => path));
-  const isThere = (path: string) => paths.has(path) || [...paths].some((each) => each.startsWith(`${path}/`));
+  const isPacked = (path: string) => paths.has(path) || [...paths].some((each) => each.startsWith(`${path}/`));
   const packed = documents().filter(({ path }) => paths.has(path));
   const broken = packed.flatMap(({ path, links }) =>
     links
       .map(({ text }) => text.split("#")[0]!)
-      .filter((target) => target !== "" && !/^[a-z]+:/.test(target) && !isThere(normalize(join(dirname(path), target))))
+      .filter(
+        (target) => target !== "" && !/^[a-z]+:/.test(target) && !isPacked(normalize(join(dirname(path), target))),
+      )
       .map((target) => `${path}: ${target}`),
   );
   expect(packed.length).toBeGreaterThan(15);
   expect(broken).toEqual([]);
 });
 
-const MOUNTED = `import { countersign, type Service } from "countersign";
+const HANDLER_PROGRAM = `import { countersign, type Service } from "countersign";
 import { approve } from "countersign/handlers/product/approve";
 import { memoryStore } from "countersign/stores/memory";
 
@@ -144,13 +146,13 @@ console.log(answer.status, ((await answer.json()) as { code: string }).code);
 `;
 
 test("one handler is mounted over the memory store in five lines with strict types", async () => {
-  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["mounted.ts"] }));
-  writeFileSync(join(user, "package.json"), JSON.stringify({ type: "module" }));
-  writeFileSync(join(user, "mounted.ts"), MOUNTED);
-  await tsc(user);
-  writeFileSync(join(user, "wrong.ts"), MOUNTED.replace("memoryStore()", "memory"));
-  writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["wrong.ts"] }));
-  await expect(tsc(user)).rejects.toThrow();
+  writeFileSync(join(userFolder, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["mounted.ts"] }));
+  writeFileSync(join(userFolder, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(userFolder, "mounted.ts"), HANDLER_PROGRAM);
+  await tsc(userFolder);
+  writeFileSync(join(userFolder, "wrong.ts"), HANDLER_PROGRAM.replace("memoryStore()", "memory"));
+  writeFileSync(join(userFolder, "tsconfig.json"), JSON.stringify({ compilerOptions: STRICT, files: ["wrong.ts"] }));
+  await expect(tsc(userFolder)).rejects.toThrow();
 });
 
 /** Declarations of Cloudflare's own types that the documents use. */
@@ -163,20 +165,20 @@ const WORKERS = `declare module "cloudflare:workers" {
 `;
 
 test("the TypeScript in the documents compiles strictly with the published package", async () => {
-  const reader = join(folder, "reader");
-  const packages = join(reader, "node_modules");
+  const project = join(folder, "reader");
+  const packages = join(project, "node_modules");
   mkdirSync(packages, { recursive: true });
   for (const name of readdirSync(join(ROOT, "node_modules")))
     if (!name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(packages, name));
   symlinkSync(installed, join(packages, "countersign"));
-  const code = writeCode(join(reader, "code"));
-  expect(code.length).toBeGreaterThan(20);
-  writeFileSync(join(reader, "package.json"), JSON.stringify({ type: "module" }));
-  writeFileSync(join(reader, "workers.d.ts"), WORKERS);
+  const documentCode = writeCode(join(project, "code"));
+  expect(documentCode.length).toBeGreaterThan(20);
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(project, "workers.d.ts"), WORKERS);
   const compilerOptions = { ...STRICT, skipLibCheck: true };
-  const files = [...code, "workers.d.ts"];
-  writeFileSync(join(reader, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
-  const { stdout } = await tsc(reader).catch((error: { stdout: string }) => error);
+  const files = [...documentCode, "workers.d.ts"];
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+  const { stdout } = await tsc(project).catch((error: { stdout: string }) => error);
   expect(stdout).toBe("");
 });
 
@@ -188,17 +190,17 @@ const NODES: [name: string, find: () => Promise<string>][] = [
 
 describe.each(NODES)("under %s", (name, find) => {
   let node: string | undefined;
-  let missing = "";
+  let skipReason = "";
   beforeAll(async () => {
     try {
       node = await find();
     } catch (error) {
-      missing = `${name} is not tested here: ${(error as Error).message}`;
-      process.stderr.write(`${missing}\n`);
+      skipReason = `${name} is not tested here: ${(error as Error).message}`;
+      process.stderr.write(`${skipReason}\n`);
     }
   });
   const testInNode = (title: string, check: (node: string) => Promise<void>) =>
-    test(title, ({ skip }) => (node === undefined ? skip(missing) : check(node)));
+    test(title, ({ skip }) => (node === undefined ? skip(skipReason) : check(node)));
 
   testInNode("this version of Node runs", async (node) => {
     expect(`Node ${(await runIn(node, "console.log(process.versions.node)")).stdout}`).toMatch(`${name}.`);
@@ -217,7 +219,7 @@ describe.each(NODES)("under %s", (name, find) => {
   });
 
   testInNode("one handler answers over the memory store", async (node) => {
-    const { code } = await transform(MOUNTED, { loader: "ts", format: "esm" });
+    const { code } = await transform(HANDLER_PROGRAM, { loader: "ts", format: "esm" });
     expect((await runIn(node, code)).stdout).toBe("404 change_not_found\n");
   });
 
@@ -243,13 +245,13 @@ describe.each(NODES)("under %s", (name, find) => {
     const intent = join(installed, "local/example/product_intent.json");
     const state = join(mkdtempSync(join(folder, "state-")), "state.json");
     const options = [`--product-intent=${intent}`, `--state=${state}`];
-    const server = await serve(user, options, {}, Promise.resolve(program("ui_server")), node);
+    const server = await serve(userFolder, options, {}, Promise.resolve(program("ui_server")), node);
     const { url } = server;
     expect(await (await fetch(url)).text()).toContain("<title>");
     expect((await fetch(`${url}/docs`)).status).toBe(200);
     const change = ["--tenant-id", "t1", "--kind", "config", "--target", "ui.banner", "--summary", "Show it"];
-    const called = [program("countersign"), "propose", ...change, "--url", url, "--json"];
-    const { audit_entry } = JSON.parse((await run(node, called)).stdout) as {
+    const proposeCommand = [program("countersign"), "propose", ...change, "--url", url, "--json"];
+    const { audit_entry } = JSON.parse((await run(node, proposeCommand)).stdout) as {
       audit_entry: { id: number; current_hash: string };
     };
     const log = join(dirname(state), "audit.jsonl");

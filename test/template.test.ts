@@ -65,23 +65,23 @@ function findRoute({ method, path, rest }: Declaration): Route | undefined {
 /** Resolves a value as CloudFormation does; parameters that are not `given` have their defaults. */
 function resolveValue(value: Any, given: Record<string, string>): Any {
   const readParameter = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
-  const holds = (condition: Any): boolean => {
-    const { "Fn::Not": not, "Fn::Or": or, "Fn::Equals": equals, Condition: named } = condition;
-    if (named) return holds(conditions[named]);
-    if (not) return !holds(not[0]);
-    if (or) return or.some(holds);
+  const isTrue = (condition: Any): boolean => {
+    const { "Fn::Not": not, "Fn::Or": or, "Fn::Equals": equals, Condition: conditionName } = condition;
+    if (conditionName) return isTrue(conditions[conditionName]);
+    if (not) return !isTrue(not[0]);
+    if (or) return or.some(isTrue);
     return resolveValue(equals[0], given) === resolveValue(equals[1], given);
   };
   if (Array.isArray(value))
     return value
-      .map((one) => resolveValue(one, given))
-      .filter((one) => one !== resolveValue({ Ref: "AWS::NoValue" }, given));
+      .map((item) => resolveValue(item, given))
+      .filter((item) => item !== resolveValue({ Ref: "AWS::NoValue" }, given));
   if (value === null || typeof value !== "object") return value;
-  const { Ref, "Fn::Sub": sub, "Fn::If": either } = value;
+  const { Ref, "Fn::Sub": sub, "Fn::If": ifBranches } = value;
   if (Ref) return readParameter(Ref);
   if (sub) return sub.replace(/\$\{([\w:]+)\}/g, (_: string, name: string) => readParameter(name));
-  if (either) return resolveValue(holds({ Condition: either[0] }) ? either[1] : either[2], given);
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolveValue(one, given)]));
+  if (ifBranches) return resolveValue(isTrue({ Condition: ifBranches[0] }) ? ifBranches[1] : ifBranches[2], given);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolveValue(member, given)]));
 }
 
 /** Lists the statements in a function's own policies. */
@@ -430,13 +430,13 @@ describe("alarms", () => {
 const NAMES = /^(?:FunctionName|TableName|RoleName|LogGroupName|ScheduleName|Name|StageName)$/;
 
 test("no resource has a fixed name, so that an account can have several stacks", () => {
-  const named = (value: Any): string[] =>
+  const conditionName = (value: Any): string[] =>
     value === null || typeof value !== "object"
       ? []
       : Object.entries<Any>(value).flatMap(([key, inside]) =>
-          key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...named(inside)],
+          key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...conditionName(inside)],
         );
-  expect(named(resources)).toEqual([]);
+  expect(conditionName(resources)).toEqual([]);
   // SAM names a schedule after its function and event unless it is configured not to.
   const schedules = functions.flatMap(([, { Properties }]) =>
     Object.values<Any>(Properties.Events).filter(({ Type }) => Type === "ScheduleV2"),

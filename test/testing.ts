@@ -1,4 +1,4 @@
-/** Parts to test an application with: the promises of every adapter, target system and store, and a service whose clock stands still. */
+/** Parts for tests of an application: contract cases of adapters, target systems and stores, and a service with a manual clock. */
 export { type AdapterCase, adapterCases, type MakeAdapter } from "./contract/adapter_cases.ts";
 export { type MadeTarget, type MakeTarget, type TargetCase, targetCases } from "./contract/target_system_cases.ts";
 export { runCase as runStoreCase, type StoreCase, storeCases, type Subject } from "./contract/store_cases.ts";
