@@ -3559,7 +3559,7 @@ def to_step(entry, detail, status, key):
 CERTIFICATE_VERDICT_TEXTS = {
     "valid": "valid: the entries are in a log that the policy trusts; "
     "this file does not show whether later entries, such as a rollback, exist",
-    "consistent": "consistent: nothing contradicts; the remarks above say what could not be checked",
+    "consistent": "consistent: no check failed; the remarks above say what could not be checked",
 }
 EVENT_TEXTS = {
     "change_proposed": "proposed",

@@ -32,7 +32,7 @@ const NO_SOCKET_CODES = [
 ];
 
 /**
- * Locks the state file, whose folder is made. Errors: `AlreadyRunning` when another process owns it. The lock is a folder of sockets
+ * Locks the state file; creates its folder if it is missing. Errors: `AlreadyRunning` when another process owns it. The lock is a folder of sockets
  * next to the file, so it also excludes containers that share the folder. On a file system without sockets it is a name that only
  * this machine knows, and `onConnection`, which handles connections to the owner, is never called.
  */

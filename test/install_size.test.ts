@@ -12,7 +12,7 @@ const { checkInstallSize, measureInstall } = building as {
 };
 const CHECKOUT = join(import.meta.dirname, "..");
 
-/** Creates a folder with a lock file, and two files for each package that has `bytes`. */
+/** Creates a folder with a lock file, and installs each package that has `bytes` as two files of that total size. */
 function createProject(packages: Record<string, { bytes?: number } & Record<string, unknown>>): string {
   const folder = temporaryFolder();
   const locked: Record<string, unknown> = { "": { name: "project" } };

@@ -21,8 +21,8 @@ export interface DeploymentRequest extends Installation {
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /**
- * Resolves with true if a delivery is signed with the secret; compares in constant time. Web Crypto works outside the event
- * loop, since anybody can send a delivery of 1 MiB.
+ * Resolves with true if a delivery is signed with the secret; compares in constant time. Uses Web Crypto, which works outside
+ * the event loop, since anybody can send a delivery of 1 MiB.
  */
 export async function hasValidSignature(
   secret: string,

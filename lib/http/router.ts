@@ -13,8 +13,8 @@ export interface RouteOptions {
 }
 
 /**
- * Routes by path and method: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. A
- * GET answers HEAD too. Errors: `TypeError` when `base` is no path.
+ * Routes by path and method: 404 for an unknown path, 405 with `Allow` for a known one, then the endpoint's own checks. An
+ * endpoint for GET answers HEAD too. Errors: `TypeError` when `base` is no path.
  */
 export function createRouter<D extends HttpDeps>(
   endpoints: readonly Endpoint<D>[],

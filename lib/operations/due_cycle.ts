@@ -4,7 +4,7 @@ import { type CycleReport, createEmptyReport, runCycle } from "./cycle.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { findNextDue } from "./next_due.ts";
 
-/** Longest time without a complete cycle, since direct edits of the store are noticed by no commit. */
+/** Longest time without a complete cycle: a direct edit of the store makes no commit that would show it. */
 export const MAX_IDLE_MS = 5 * 60_000;
 
 /** State after a cycle: its commit, and the time until which no cycle is due. */
@@ -34,12 +34,15 @@ export function createDueCycle(deps: OperationsDeps): () => Promise<CycleReport>
 /** Returns true if no process has committed anything and nothing is due. */
 async function isIdle(deps: OperationsDeps, { commit, until }: IdleState): Promise<boolean> {
   const { commits, clock } = deps;
-  // Adds a clock sample: a final close needs two samples after its horizon.
+  // Adds a clock sample: an outcome becomes final only after two samples later than its horizon.
   if (clock.monotonic) await readConfirmedTime(deps);
   return clock.now() < until && (await commits!.checkOthers()) && commits!.count === commit;
 }
 
-/** Returns the state after a cycle; undefined if commits of other processes, or the next due time, cannot be read. */
+/**
+ * Returns the state after a cycle; undefined if commits of other processes cannot be read. If the next due time cannot be
+ * read, the next call runs a cycle.
+ */
 async function findIdleState(
   deps: OperationsDeps,
   began: number,

@@ -196,9 +196,9 @@ export async function runWithStableValues<T>(
   const read = await readProjection(deps, values);
   const mayHaveMoved = tries > 1 && read.behind === 0;
   const isMissing: IsMissing = async (target) => {
-    const isAbsent = await isSetByChange(deps, target);
-    if (isAbsent && mayHaveMoved) throw new ValuesMoved();
-    return isAbsent;
+    const isSetByLog = await isSetByChange(deps, target);
+    if (isSetByLog && mayHaveMoved) throw new ValuesMoved();
+    return isSetByLog;
   };
   try {
     const readValues: ReadValues = async (sources) => {
@@ -223,7 +223,7 @@ export async function runWithStableValues<T>(
 const MOVED = Symbol("moved");
 /** Explains that the log has another value than the stored one. */
 const NOT_OWNER =
-  "the log tells of another change that holds the target, or of none: what follows it is behind, or was edited";
+  "by the log, another change sets this target, or none does: the stored values are behind the log, or were edited";
 
 /** Problem of a value whose content was erased. */
 export const ERASED_PROBLEM = "its content was erased";
@@ -272,7 +272,7 @@ async function readValue(
   if (rolled_back_at !== undefined) return MOVED;
   const { tenant_id, value } = set;
   if (value === undefined) return withholdValue(valueSource, "the change sets no value");
-  // A change that sets no value leaves the target to the one before it.
+  // A later change that sets no value leaves the target to this one.
   const laterIds = (await listLaterOwners(deps, set, valueSource.source))?.filter((id) => id !== laterChange);
   if (!laterIds) return withholdValue(valueSource, "an entry about its target is not the one that the log had");
   const later = laterIds.length === 0 ? [] : await readVerifiedChanges(deps, laterIds);

@@ -8,6 +8,7 @@ import type { Entry } from "./entries.ts";
 declare module "../store/store.ts" {
   interface Collections {
     cursors: Cursor;
+    /** `sightings/<entry>`: the moment up to which projections applied time after that entry, for rebuilds. */
     sightings: { at: string };
   }
 }
@@ -29,7 +30,7 @@ export interface Projection<S = unknown> {
   readonly name: string;
   /** The collections that it alone writes. */
   readonly collections: readonly Collection[];
-  /** Raised when the same entries lead to other records, which are then rebuilt. */
+  /** Raise it when a change of the code derives other records from the same entries; they are then rebuilt. */
   readonly version?: number;
   /** Its state before the first entry. */
   readonly start: S;

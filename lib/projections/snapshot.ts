@@ -36,6 +36,7 @@ async function readUpToHead<S>(deps: ProjectionDeps, projection: Projection<S>):
       (signal) => catchUp(deps, projection as Projection, () => !signal.aborted),
       MAX_WAIT_MS,
     ).catch(() => undefined);
+    // Otherwise the request would read the cursor from before.
     requestCache?.forget();
     cursor = await readCursor(deps, projection);
   }

@@ -3,7 +3,7 @@
 export interface Exposure {
   /** Current step, from 0; the number of steps once everybody has the value. */
   step: number;
-  /** Share of the users who have the value, of 10,000; 10,000 once no control is left. */
+  /** Share of the users who have the value, of 10,000; 10,000 once nobody keeps the earlier value. */
   share: number;
   /** Attribute of the evaluation context that distinguishes users. */
   unit: string;

@@ -17,7 +17,7 @@ const approverPart = (facts: Facts): Part[] => {
 const SUSPENSION_CAUSES: Readonly<Record<string, string>> = {
   rollback: "a change that it approved was rolled back",
   contested: "a value that it approved is contested",
-  target_drifted: "a change that it approved cannot be rolled back",
+  target_drifted: "a change that it approved cannot be rolled back, since its target has drifted",
   kpi_floor: "a KPI is worse than its floor",
 };
 

@@ -47,7 +47,7 @@ function stepText({ entry, at, event, decision, name, authenticated, note, statu
 /** Events after which the text names the change's status. */
 const DECIDING_EVENTS: ReadonlySet<string> = new Set(["change_proposed", "consent_decision"]);
 
-/** Describes how an unsigned step's name was authenticated. */
+/** Describes how the name of a step without a verified signature was authenticated. */
 const authenticationText = (authenticated: string | null): string =>
   authenticated?.startsWith("signature")
     ? "recorded as signed, not checked"
@@ -64,7 +64,7 @@ function verdictText({ verdict, findings }: CertificateReport): string {
     case "valid":
       return "valid: the entries are in a log that the policy trusts; this file does not show whether later entries, such as a rollback, exist";
     case "consistent":
-      return "consistent: nothing contradicts; the remarks above say what could not be checked";
+      return "consistent: no check failed; the remarks above say what could not be checked";
     case "bad":
       return `bad: ${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
   }

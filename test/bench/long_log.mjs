@@ -51,7 +51,7 @@ export async function* measureLongLog({ changes, live, rounds, requests }) {
   };
   const propose = () => measureRatio({ request: () => followUp, expected: 201, count: requests });
   const readPages = () => measureRatio({ request: () => page, expected: 200, count: Math.ceil(requests / 4) });
-  // Proposals come first, since after its start the service has no recent entries in memory.
+  // Proposals are measured first: the service was just started, and reading pages would load recent entries into memory.
   yield { proposingEarly: await propose() };
   yield { readingEarly: await readPages() };
   // After its start the service verifies the log and updates its projections; these requests wait until both are done.

@@ -32,6 +32,7 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
   ];
   test.for(failures)("exit code %i for %j", async ([code, args, message], { cwd }) => {
     const failure = await startAndFail(cwd, args, {
+      // Only the foreign address, the case with --port=0, must get past the check for a token.
       SVC_ADMIN_TOKEN: args.includes("--port=0") ? "a-token-for-tests" : "",
     });
     expect(failure).toEqual({

@@ -173,7 +173,7 @@ describe("phases", () => {
     ]);
   });
 
-  test("recorded work meets each item of a phase, and drift makes one unmet again", async () => {
+  test("recorded work meets the items of the phases, and drift makes one unmet for 30 days", async () => {
     const service = await openOperations({
       intent: {
         kpis: { csat: { baseline: 4, target: 5 } },

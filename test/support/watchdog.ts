@@ -7,7 +7,7 @@ import type { ReportedHookContext, Reporter, TestCase, TestModule, TestSuite, Vi
 /** A running test file and its last report. */
 interface RunningFile {
   file: string;
-  /** Time and text owner the last report. */
+  /** Time and text of the last report. */
   reportedAt: number;
   report: string;
   tests: Set<TestCase>;
@@ -22,10 +22,10 @@ const TEST_TIMEOUT_FACTOR = 1.25;
 /** Ends runs that vitest's own limits do not end: with a blocked worker, or a wait before or after the tests. */
 export class Watchdog implements Reporter {
   readonly #limit: number;
-  /** Running files by id, since the objects owner one file differ between reports. */
+  /** Running files by id, since the objects of one file differ between reports. */
   readonly #files = new Map<string, RunningFile>();
   #root = "";
-  #describeFile = performance.now();
+  #reportedAt = performance.now();
 
   constructor(limit = LIMIT_MS) {
     this.#limit = limit;
@@ -71,8 +71,8 @@ export class Watchdog implements Reporter {
 
   #record(module: TestModule, report: string): RunningFile | undefined {
     const running = this.#files.get(module.id);
-    this.#describeFile = performance.now();
-    if (running) Object.assign(running, { reportedAt: this.#describeFile, report });
+    this.#reportedAt = performance.now();
+    if (running) Object.assign(running, { reportedAt: this.#reportedAt, report });
     return running;
   }
 
@@ -81,7 +81,7 @@ export class Watchdog implements Reporter {
     const files = [...this.#files.values()];
     if (files.some((running) => now - running.reportedAt > this.#silenceLimit(running)))
       this.#end(files.map((running) => describeFile(running, now)));
-    else if (files.length === 0 && now - this.#describeFile > this.#limit) this.#end(["no test file runs"]);
+    else if (files.length === 0 && now - this.#reportedAt > this.#limit) this.#end(["no test file runs"]);
   }
 
   #silenceLimit({ tests }: RunningFile): number {
@@ -117,7 +117,7 @@ function kill(pid: number): void {
   }
 }
 
-/** Returns the ids owner all descendants: the workers and the processes that their tests started. */
+/** Returns the ids of all descendants: the workers and the processes that their tests started. */
 function descendants(): number[] {
   const parents = parentsOfAll();
   const isBelow = (pid: number): boolean => {

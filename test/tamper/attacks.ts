@@ -85,7 +85,7 @@ export const ATTACKS: Attack[] = [
       rehashed(replaceEntry(entries, entries.length, editEntry(entries.at(-1)!)), entries.length - 1),
   },
   { title: "rewritten from one entry on, all hashes made right", entries: rewriteFromEntry },
-  { title: "rewritten, and its traces in the store", entries: rewriteFromEntry, store: coverUp },
+  { title: "rewritten, its traces in the store deleted", entries: rewriteFromEntry, store: coverUp },
   { title: "rewritten by somebody who holds the signing key", entries: rewriteFromEntry, store: coverUp, hasKey: true },
   { title: "a change's stored record edited, the log untouched", store: forgeRecord },
   { title: "nothing edited: somebody lied, and it is recorded" },

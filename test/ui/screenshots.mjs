@@ -51,6 +51,7 @@ const listAllScreenshots = (ids) =>
   });
 
 const work = await mkdtemp(join(tmpdir(), "countersign-screenshots-"));
+// @sparticuz/chromium unpacks the browser and its fonts into TMPDIR.
 process.env.TMPDIR = work;
 /** Functions that end what was started; the last is called first. */
 const cleanups = [() => rm(work, { recursive: true, force: true })];

@@ -76,7 +76,7 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
   const { product, clock } = deps;
   const adapter = product!.adapter!;
   if (clock.now() > computeLastStart(lease.ends))
-    return { ok: false, error: "the service was held up, and its time for this was over", outcome: "not_done" };
+    return { ok: false, error: "the service was delayed, and the time for this restore was over", outcome: "not_done" };
   const readHost = async (): Promise<HostState> => (await tryReadStateInForce(adapter, operand)) ?? "unknown";
   try {
     const result = await runWithTimeLimit((signal) =>
@@ -100,8 +100,8 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
   runTransaction(
     caller,
     async (transaction: Transaction): Promise<OperationResult | AppError> => {
-      const [{ lease: request }] = ended as readonly [EndedRestore];
-      const { change_id } = request;
+      const [{ lease: firstLease }] = ended as readonly [EndedRestore];
+      const { change_id } = firstLease;
       const before = await transaction.change(change_id, "resolving");
       const adapter = transaction.product.adapter!;
       const restored: RestoredOperand[] = [];
@@ -119,13 +119,13 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
         await endLease(transaction, lease);
         const { result, host } = run;
         if (result.result === "unchanged") continue;
-        const isOverwritten = host !== "applied";
-        restored.push({ operand, adapter: { name, ...result }, ...(isOverwritten && { host }) });
-        const reason = `the adapter ${name} set it, and the host shows ${host} again`;
-        if (isOverwritten) failed ??= { operand, stage: "verify", reason };
+        const isConfirmed = host === "applied";
+        restored.push({ operand, adapter: { name, ...result }, ...(!isConfirmed && { host }) });
+        const reason = `the adapter ${name} set it, and afterwards the state of the change at the host is ${host}`;
+        if (!isConfirmed) failed ??= { operand, stage: "verify", reason };
       }
       const recorded =
-        restored.length > 0 ? await recordRestore(transaction, before, request, { operands: restored }) : undefined;
+        restored.length > 0 ? await recordRestore(transaction, before, firstLease, { operands: restored }) : undefined;
       if (failed) return createFailure(before.change, failed, recorded);
       if (!recorded) return createUnchangedError(before.change, transaction.product.intent);
       return { ...recorded, adapter: summarizeResults(before.change, restored) };

@@ -28,13 +28,7 @@ export async function recordWithRetries<T>(
     const result = isUnknown ? "may not have been written" : "could not be written";
     deps.log.error(`the result of an operation ${result}`, { change_id, operation, error: String(error) });
     const request = `the host product was asked to ${OPERATION_VERBS[operation]} ${change_id}`;
-    const advice = isUnknown
-      ? "the store did not say whether it kept the result; where the change does not show it,"
-      : "the result could not be written;";
-    throw new AppError(
-      "store_unavailable",
-      `${request}, and ${advice} the next request for the change, or a cycle, asks the host and settles it`,
-      { change_id },
-    );
+    const advice = "the next request for the change, or a cycle, asks the host and records the result if it is missing";
+    throw new AppError("store_unavailable", `${request}, and the result ${result}; ${advice}`, { change_id });
   }
 }

@@ -35,7 +35,8 @@ import {
 } from "./host_state.ts";
 import { combineHosts, type HostFailure } from "./run_adapter.ts";
 
-const NO_CONSENT = "the host shows the change, and its consent no longer stands; it was taken back";
+const NO_CONSENT =
+  "the host has carried out the apply, but its consent no longer counts; the service asked the host to roll it back";
 const INTERRUPTED = "the service stopped before the operation ended; ask for it again";
 const ANSWERED_LATE = "the host did not show the operation as done when it answered again; ask for it again";
 const PLAN_FAILURES = {
@@ -221,7 +222,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   const unconsented = await recordHostEffect<LeasesToRollBack | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(request.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
-    // The apply is in the log already, so the leases are not of this service; nothing is rolled back because of them.
+    // The log has this apply already, so these leases are not of this service's operations: they end, and nothing is rolled back.
     if (recorded?.change.status === "applied") {
       for (const lease of leases) await endLease(transaction, lease);
       return undefined;
@@ -258,7 +259,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   return "unknown";
 }
 
-/** Says after what the host reported the result of an operation, for its entry. */
+/** Returns the field of the entry that says why the result came late: after a recorded failure, or after an interruption. */
 const describeResolution = (lease: OperationLease): { late: true } | { resolved_after_interruption: true } =>
   hasRecordedFailure(lease) ? { late: true } : { resolved_after_interruption: true };
 

@@ -15,7 +15,7 @@ const CONTINUING_ACTIONS = new Map<string, "resume" | "advance">([
 ]);
 
 /**
- * Returns 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed resume or
+ * Returns an error 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed resume or
  * advance came after it.
  */
 export async function findUnprovenAction(
@@ -27,7 +27,7 @@ export async function findUnprovenAction(
   const entries = await tx.getMany("audit", audit.map(entryKey));
   let unproven: ChangeEvent | undefined;
   for (const event of entries.flatMap((entry) => (entry ? [parseEvent(entry.value)] : [])))
-    if (isByPerson(event)) {
+    if (isContinuedByPerson(event)) {
       const facts = { origin, ...createChangeFacts("stage", change) };
       unproven = (await isProven(event, facts, signing)) ? undefined : event;
     }
@@ -40,7 +40,7 @@ export async function findUnprovenAction(
   );
 }
 
-const isByPerson = ({ event_type, detail: { actor } }: ChangeEvent): boolean =>
+const isContinuedByPerson = ({ event_type, detail: { actor } }: ChangeEvent): boolean =>
   CONTINUING_ACTIONS.has(event_type) && typeof actor === "string" && !actor.startsWith("policy:");
 
 async function isProven(

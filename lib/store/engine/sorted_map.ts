@@ -47,7 +47,7 @@ export function sortedMap<V>(): SortedMap<V> {
     page({ after, limit, reverse = false, prefix = "" }) {
       const found: [string, V][] = [];
       if (limit === 0) return found;
-      // The page starts at this key, exclusive. It is undefined for the first key with the prefix, or the last one of all.
+      // The page starts after this key. Undefined: at the first key with the prefix or, in reverse, at the last key of the map.
       const forwardStart = after !== undefined && after >= prefix ? after : undefined;
       const start = reverse ? smaller(after, findPrefixEnd(prefix)) : forwardStart;
       for (const [key, value] of reverse ? tree.entriesReversed(start) : tree.entries(start ?? prefix)) {

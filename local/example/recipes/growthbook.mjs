@@ -10,7 +10,7 @@ import { Conflict, RequestRejected, request, runRecipe } from "./receiver.mjs";
 export function growthbook({ url = "https://api.growthbook.io/api", token, send }) {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const toUrl = ({ target }) => `${url}/v2/features/${encodeURIComponent(target)}`;
-  const call = (target, method, body) => request(target, { method, headers, body: JSON.stringify(body), send });
+  const call = (address, method, body) => request(address, { method, headers, body: JSON.stringify(body), send });
 
   return {
     async read(change) {

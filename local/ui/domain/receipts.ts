@@ -1,4 +1,4 @@
-/** Receipts of the log in this browser, by which removed entries at its end or a rewritten log are noticed. */
+/** Receipts of the log, stored in this browser, by which removed entries at its end or a rewritten log are noticed. */
 import type { AuditEntry } from "../core/api_types.ts";
 import { lastReceipt } from "../core/session.ts";
 

@@ -40,7 +40,12 @@ function measuringFetch(ms: number, isCharging = true) {
       pending--;
     }
   };
-  return { send, take: (): RequestCounts => [counts, (counts = noRequests())][0]! };
+  const take = (): RequestCounts => {
+    const taken = counts;
+    counts = noRequests();
+    return taken;
+  };
+  return { send, take };
 }
 
 const itemBytes = (item: Item): number =>
@@ -64,11 +69,12 @@ interface Answer {
 }
 
 function charge(counts: RequestCounts, operation: string, body: Body, answer: Answer): void {
-  const read = (items: readonly Item[], minimum: number): number =>
-    items.reduce((sum, item) => sum + countUnits(itemBytes(item), 4096), minimum - items.length);
-  if (operation === "GetItem") counts.read += read(answer.Item ? [answer.Item] : [], 1);
+  /** Units of read items; each requested item that is missing costs one. */
+  const readUnits = (items: readonly Item[], requested: number): number =>
+    items.reduce((sum, item) => sum + countUnits(itemBytes(item), 4096), requested - items.length);
+  if (operation === "GetItem") counts.read += readUnits(answer.Item ? [answer.Item] : [], 1);
   if (operation === "BatchGetItem")
-    counts.read += read(
+    counts.read += readUnits(
       Object.values(answer.Responses ?? {}).flat(),
       Object.values(body.RequestItems!)[0]!.Keys.length,
     );

@@ -200,7 +200,7 @@ test("an unreachable witness is retried after growing delays of up to five minut
 test("an idle log is cosigned again every hour", async () => {
   const { deps, witness } = await createWatchedLog(3);
   for (let minute = 0; minute < 150; minute++) await growAndMaintain(deps, 0, 60);
-  expect(witness.state.requests).toEqual(["0", "3", "3"].map((old) => ({ old: Number(old), status: 200 })));
+  expect(witness.state.requests).toEqual([0, 3, 3].map((old) => ({ old, status: 200 })));
 });
 
 test("cosignatures of unknown keys are stored; lines that name another witness are not", async () => {
@@ -224,10 +224,10 @@ test("cosignatures of unknown keys are stored; lines that name another witness a
 test("no cosignature is requested without a key, for a broken log or for an empty log", async () => {
   const { deps, witness } = await createWatchedLog(3);
   await maintainCheckpoint({ ...deps, integrity: { breach: { first_invalid: 1, reason: "broken" } } });
-  const unsigned = { ...deps, store: memoryStore() };
-  await maintainCheckpoint(unsigned);
-  const plain = await makeLog(3);
-  await maintainCheckpoint({ ...plain, witnesses: deps.witnesses });
+  const emptyLog = { ...deps, store: memoryStore() };
+  await maintainCheckpoint(emptyLog);
+  const logWithoutKey = await makeLog(3);
+  await maintainCheckpoint({ ...logWithoutKey, witnesses: deps.witnesses });
   expect(witness.state.requests).toEqual([]);
 });
 

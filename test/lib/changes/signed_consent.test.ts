@@ -311,7 +311,7 @@ describe("at the apply", () => {
 });
 
 describe("a consent that stopped counting can be given again", () => {
-  test("a passkey whose allowed origin changed may consent again, and is listed as missing", async () => {
+  test("a consent whose passkey changed its allowed origin is missing, and can be given again", async () => {
     const api = await coreWithPolicy({}, { [ana]: person(ANA) });
     const { change_id } = await api.propose();
     await decide(api, ANA, "approve", { change_id, approver: ana });
@@ -332,6 +332,7 @@ describe("a consent that stopped counting can be given again", () => {
     const [oldKey, newKey] = [passkey(), passkey()];
     const api = await coreWithPolicy({}, { [ana]: person(oldKey) });
     const { change_id } = await api.propose();
+    // While the clock is behind the log, both consents get the time of the last entry: only their keys differ.
     api.deps.clock.advance(-3600 * SECOND);
     await decide(api, oldKey, "approve", { change_id, approver: ana });
     const rotated = await restartWithPrincipals(api, { [ana]: person(newKey) });

@@ -6,27 +6,27 @@ import { openOperations, type OperationsService } from "./operations_service.ts"
 
 const need = async (service: OperationsService) => (await service.get("/api/state")).body.dimensions.N;
 const valueOf = (weight: number): number => weight / (weight + 8);
-const DAY = 24;
+const DAY_HOURS = 24;
 
 describe("N", () => {
   test("is 0 while nothing is overdue, also after an unauthenticated caller adds 40 tasks", async () => {
     const service = await openOperations();
     await service.propose();
     expect((await need(service)).value).toBe(0);
-    service.passHours(DAY + 1);
+    service.passHours(DAY_HOURS + 1);
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 1, overdue: 1 });
     for (let count = 0; count < 40; count++) await service.post("/api/tasks", { title: `t${count}`, priority: "low" });
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 41, overdue: 1 });
-    service.passHours(7 * DAY + 1);
+    service.passHours(7 * DAY_HOURS + 1);
     expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
   });
 
   test("counts approved changes that wait for their apply, from the approval on", async () => {
     const service = await openOperations();
     const { change_id } = await service.propose();
-    service.passHours(DAY - 1);
+    service.passHours(DAY_HOURS - 1);
     await service.must("approve", change_id);
-    service.passHours(DAY);
+    service.passHours(DAY_HOURS);
     expect(await need(service)).toMatchObject({ value: 0, items: [{ item: "approved_changes", open: 1, overdue: 0 }] });
     service.deps.clock.advance(1);
     expect(await need(service)).toMatchObject({ value: valueOf(4), items: [{ item: "approved_changes", overdue: 1 }] });
@@ -43,10 +43,10 @@ describe("N", () => {
   ] as const)("weighs a change %s, both pending and approved", async (_, fields, weight) => {
     const service = await openOperations();
     const { change_id } = await service.propose({ ...fields });
-    service.passHours(DAY + 1);
+    service.passHours(DAY_HOURS + 1);
     expect((await need(service)).weight).toBe(weight);
     await service.must("approve", change_id);
-    service.passHours(DAY + 1);
+    service.passHours(DAY_HOURS + 1);
     expect((await need(service)).weight).toBe(weight);
   });
 
@@ -67,7 +67,7 @@ describe("N", () => {
     });
     await service.must("apply", change_id);
     await service.post("kpi", { csat: 4 });
-    service.passHours(7 * DAY + 1);
+    service.passHours(7 * DAY_HOURS + 1);
     expect((await need(service)).weight).toBe(8 + 2);
   });
 });
@@ -77,7 +77,7 @@ test("in a random scenario only overdue work changes N, and never lowers it", as
   const random = seededFractions(7);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const approved: string[] = [];
-  let changeCount = 0;
+  let riseCount = 0;
   let before = 0;
   for (let step = 0; step < 120; step++) {
     const kind = pick(["task", "change", "approved", "hours"]);
@@ -85,7 +85,7 @@ test("in a random scenario only overdue work changes N, and never lowers it", as
     // Items become overdue only as time passes, and stay overdue.
     const aged = (await need(service)).value;
     expect(aged).toBeGreaterThanOrEqual(before);
-    changeCount += Number(aged > before);
+    riseCount += Number(aged > before);
     if (kind === "task")
       await service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) });
     if (kind === "change") await service.propose({ target: `ui.t${step}`, risk: pick(["low", "high"]) });
@@ -93,7 +93,7 @@ test("in a random scenario only overdue work changes N, and never lowers it", as
     before = (await need(service)).value;
     expect(before, kind).toBe(aged);
   }
-  expect(changeCount).toBeGreaterThan(5);
+  expect(riseCount).toBeGreaterThan(5);
   for (const change_id of approved) await service.must("apply", change_id);
   expect((await need(service)).value).toBeLessThan(before);
 });

@@ -1,4 +1,5 @@
-/** Both offline verifiers rebuild what a consent signs of a change's places, and of what the approver saw there. */
+/** Both offline verifiers rebuild the signed statement of a consent, with the places of the change and the values that the
+ * approver saw there. */
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
@@ -42,7 +43,7 @@ const EDITS: Record<string, [string, [string, string]] | undefined> = {
   "no digest in the consent": ["consent_decision", ['"seen":["absent"],', ""]],
 };
 
-test.each(Object.entries(EDITS))("both verifiers judge %s", async (_, edit) => {
+test.each(Object.entries(EDITS))("both verifiers accept an unedited log, and find the edit: %s", async (_, edit) => {
   const entries = await signedLog();
   const log = write(edit ? edited(entries, ...edit) : entries);
   const rules = edit ? ["proof"] : [];

@@ -13,7 +13,7 @@ export interface Judged {
   stderr: string;
 }
 
-/** Signatures that were verified once are remembered: most inputs differ in one. */
+/** Results of signature checks are cached: most inputs differ in only one entry, so their signatures repeat. */
 const DRIVER = `
 import contextlib, functools, io, json, sys
 sys.dont_write_bytecode = True
@@ -33,7 +33,7 @@ for line in sys.stdin:
     print(json.dumps({"status": status, "rules": rules, "stderr": err.getvalue()}), flush=True)
 `;
 
-/** Answers by arguments, with the content of files for their paths: mutation tests ask the same again and again. */
+/** Answers by list of arguments, in which the hash of a file's content stands for its path. Mutation tests repeat many calls. */
 const answers = new Map<string, Judged>();
 const keyOf = (args: readonly string[]): string =>
   JSON.stringify(
@@ -46,11 +46,11 @@ export function pythonVerifier() {
   return {
     async judge(calls: readonly (readonly string[])[]): Promise<Judged[]> {
       const keys = calls.map(keyOf);
-      const open = keys.flatMap((key, index) => (answers.has(key) ? [] : [index]));
-      if (open.length > 0) {
+      const unansweredIndexes = keys.flatMap((key, index) => (answers.has(key) ? [] : [index]));
+      if (unansweredIndexes.length > 0) {
         started ??= start();
-        const judged = await started.judge(open.map((index) => calls[index]!));
-        for (const [at, index] of open.entries()) answers.set(keys[index]!, judged[at]!);
+        const judged = await started.judge(unansweredIndexes.map((index) => calls[index]!));
+        for (const [at, index] of unansweredIndexes.entries()) answers.set(keys[index]!, judged[at]!);
       }
       return keys.map((key) => answers.get(key)!);
     },

@@ -163,7 +163,7 @@ test.each([
   const change_id = await api.bring("approved");
   adapter.on("apply", () => void store.fail(makeError));
   // The error must not claim that nothing was changed.
-  const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and settles it`;
+  const error = `the host product was asked to apply ${change_id}, and the result could not be written; the next request for the change, or a cycle, asks the host and records the result if it is missing`;
   expect(await api.act("apply", change_id)).toMatchObject({
     status: 503,
     body: { code: "store_unavailable", error },
@@ -185,7 +185,7 @@ test.each([
   const api = await core({ store, adapter });
   const change_id = await api.bring("approved");
   adapter.on("apply", () => store.loseAnswer(isStored));
-  const error = `the host product was asked to apply ${change_id}, and the store did not say whether it kept the result; where the change does not show it, the next request for the change, or a cycle, asks the host and settles it`;
+  const error = `the host product was asked to apply ${change_id}, and the result may not have been written; the next request for the change, or a cycle, asks the host and records the result if it is missing`;
   expect(await api.act("apply", change_id)).toMatchObject({
     status: 503,
     body: { code: "store_unavailable", change_id, error },

@@ -100,7 +100,7 @@ inLong(test)("a change that is decided in time or has no limit is not announced"
   expect(await listNotifications(svc.deps, "change.expiring")).toEqual([]);
 });
 
-inLong(test)("a wrong clock during one start makes nothing expire", async () => {
+inLong(test)("a wrong clock during one start announces no expiry too early", async () => {
   const svc = await openOperations({ intent: { policy: TTL } });
   await svc.propose();
   svc.deps.clock.shift(31 * HOUR);
@@ -171,34 +171,37 @@ inShort(test)("a minor change is notified as approved by the intent", async () =
   expect(first!.text).toMatch(/^Proposed as a minor change, approved by the intent: /);
 });
 
-inShort(test)("a broken log is notified once, also after a restart, and again after a repair", async () => {
-  const svc = await openOperations();
-  await svc.bring("applied");
-  const key = entryKey(3);
-  const sound = (await svc.deps.store.get("audit", key))!.value;
-  const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
-  await edit("no JSON at all");
-  await runCycleLater(svc.deps, MINUTE);
-  const [first, ...more] = await listNotifications(svc.deps, "breach.found");
-  expect(more).toEqual([]);
-  expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
-  expect(first!.data.change).toBeNull();
+inShort(test)(
+  "a broken log is notified once, also after a restart, and again if it breaks after a repair",
+  async () => {
+    const svc = await openOperations();
+    await svc.bring("applied");
+    const key = entryKey(3);
+    const sound = (await svc.deps.store.get("audit", key))!.value;
+    const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
+    await edit("no JSON at all");
+    await runCycleLater(svc.deps, MINUTE);
+    const [first, ...more] = await listNotifications(svc.deps, "breach.found");
+    expect(more).toEqual([]);
+    expect(first!.text).toMatch(/^The audit chain does not hold at entry 3: “.+”; nothing is decided on it until/);
+    expect(first!.data.change).toBeNull();
 
-  const broken = await restartDeps(svc.deps);
-  await runCycleLater(broken, MINUTE);
-  await runCycleLater(broken, MINUTE);
-  expect(await listNotifications(broken, "breach.found")).toEqual([first]);
+    const broken = await restartDeps(svc.deps);
+    await runCycleLater(broken, MINUTE);
+    await runCycleLater(broken, MINUTE);
+    expect(await listNotifications(broken, "breach.found")).toEqual([first]);
 
-  await edit(sound.detail);
-  const repaired = await restartDeps(svc.deps);
-  await runCycleLater(repaired, MINUTE);
-  // A process that was not restarted still reports the breach.
-  await runCycleLater(broken, MINUTE);
-  expect(await listNotifications(repaired, "breach.found")).toEqual([first]);
-  await edit('{"approver":"mallory"}');
-  await runCycleLater(repaired, MINUTE);
-  expect(await listNotifications(repaired, "breach.found")).toHaveLength(2);
-});
+    await edit(sound.detail);
+    const repaired = await restartDeps(svc.deps);
+    await runCycleLater(repaired, MINUTE);
+    // A process that was not restarted still reports the breach.
+    await runCycleLater(broken, MINUTE);
+    expect(await listNotifications(repaired, "breach.found")).toEqual([first]);
+    await edit('{"approver":"mallory"}');
+    await runCycleLater(repaired, MINUTE);
+    expect(await listNotifications(repaired, "breach.found")).toHaveLength(2);
+  },
+);
 
 inShort(test)("a record that does not match the log is notified once per episode, without its text", async () => {
   const publicUrl = "https://gov.acme.example";
