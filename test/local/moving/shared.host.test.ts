@@ -252,7 +252,7 @@ if (postgres && dynamoDb) {
     await runCommand(env, "restore", file);
     first.kill("SIGCONT");
     expect(await ended).toEqual([1, null]);
-    expect(await reported).toContain("another move has acknowledged over the store that this one loads");
+    expect(await reported).toContain("another move has taken over the store that this one loads");
     expect(await to.bulk!.moveState()).toBeUndefined();
     const manifests = { limit: 5000 };
     expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);
