@@ -11,7 +11,7 @@ export interface ErrorBody {
   [detail: string]: unknown;
 }
 
-/** True if the service last rejected a write because its clock is far behind its log. */
+/** True while the service rejects writes because its clock is far behind its log, as far as this page knows. */
 export const clockBehind = createValue(false);
 
 /** An error that the service answered. */
@@ -49,7 +49,7 @@ const READ_TIMEOUT_MS = 20_000;
 /** An apply may ask the host product four times, ten seconds each. */
 const WRITE_TIMEOUT_MS = 60_000;
 
-/** Returns the base address of the API, which the page names. */
+/** Returns the base address of the API, which a `meta` element of the page names. */
 const apiBase = (): string => document.querySelector<HTMLMetaElement>('meta[name="countersign-api"]')?.content || "./";
 
 /** The query of a request; undefined and empty values are left out. */
@@ -131,7 +131,7 @@ export async function canRead(headers: Record<string, string>, signal?: AbortSig
   return permissions === "unknown" || (permissions?.includes("read") ?? false);
 }
 
-/** Returns the permissions of a caller with these headers; `unknown` if the service lists none, undefined if it does not answer. */
+/** Returns the permissions of a caller with these headers; `unknown` if the service lists none (404), undefined on other errors. */
 export async function fetchPermissions(
   headers: Record<string, string>,
   signal?: AbortSignal,

@@ -12,6 +12,7 @@ function findUsableLocale(candidates: readonly string[]): string {
   return usable ?? "en-GB";
 }
 
+/** Node has a `navigator` too, whose locale must not decide the texts of tests. */
 const navigatorInBrowser: Partial<Navigator> | undefined = globalThis.document && globalThis.navigator;
 
 export const LOCALE = findUsableLocale(navigatorInBrowser?.languages ?? []);
@@ -24,7 +25,7 @@ const dateTimeFormat = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", ti
 const timeFormat = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short" });
 const dayFormat = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
 
-/** `12,345.6`: whole digits in full, at most six significant digits below 1,000. */
+/** `12,345.6`: at most two decimals from 1,000 on, and at most six significant digits below. */
 export const formatNumber = (value: number): string =>
   (Math.abs(value) < 1000 ? smallFormat : largeFormat).format(value);
 

@@ -9,7 +9,8 @@ const isTyping = (target: EventTarget | null): boolean =>
   !["radio", "checkbox"].includes((target as HTMLInputElement).type);
 
 /**
- * Listens for Ctrl or Command with `k` or `Enter`, which sends the form, and for `?`, `/`, `j`, `k` and the keys of the page.
+ * Listens for Ctrl or Command with `k`, which opens the search, or with `Enter`, which sends the form; and for the single keys
+ * `?`, `/`, `j`, `k` and those of the page.
  * `Enter` on a focused row is handled by the browser.
  */
 export function useKeyboard(open: { help: () => void; find: () => void }): void {

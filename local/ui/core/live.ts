@@ -77,6 +77,7 @@ export function startLive(): void {
 
 function start(): void {
   openStream();
+  // A stream that opens earlier cancels this poll.
   schedulePoll(OFFLINE_POLL_MS);
 }
 
@@ -110,7 +111,7 @@ async function readStream(opening: NonNullable<typeof stream>): Promise<number> 
     opening.isOpen = true;
     clearTimeout(pollTimer);
     setMode("live");
-    // The page's first reads start together with the stream; events between the two are covered by a later read.
+    // The page's first reads start together with the stream; a later read shows the events that neither delivered.
     if (isFirstStream && openedAt - startedAt < MAX_PROMPT_OPEN_MS)
       setTimeout(() => notifyListeners(null), LATE_READ_MS);
     else notifyListeners(null);

@@ -102,6 +102,7 @@ export function useResource<T>(
     let hasData = cache.has(key);
     let lastReadAt = 0;
 
+    /** `forced`: replaces the data also under an open dialog; `isReload`: shares no request in flight. */
     const run = async ({ forced, isReload = false }: { forced: boolean; isReload?: boolean }): Promise<void> => {
       if (running) return void (isReadDue = true);
       running = true;

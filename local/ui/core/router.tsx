@@ -23,7 +23,7 @@ function decode(segment: string): string {
 const route = createValue(read());
 addEventListener("hashchange", () => route.set(read()));
 
-/** Returns the location of the reader; draws again when it changes. */
+/** Returns the route of the current address, and draws the component again when it changes. */
 export const useRoute = (): Route => useValue(route);
 
 /** The address of a page; empty values are left out of the query. */

@@ -64,6 +64,7 @@ export async function walkChain(walk: Walk): Promise<CheckResult & { length: num
   for (;;) {
     const page = await get<AuditPage>("api/product/audit", { after, limit: PAGE_SIZE }, signal);
     const { length } = page;
+    // Entries that were appended while the service read the page are beyond its `length`.
     const entries = page.entries.filter(({ id }) => id <= length);
     const checked = checkEntries(entries, last);
     const fault = checked.fault ?? findMissing(entries, after) ?? findReplaced(entries, receipt);
@@ -84,14 +85,14 @@ function findMissing(entries: readonly AuditEntry[], after: number): CheckResult
   return first && first.id !== after + 1 ? { id: after + 1, reason: NOT_RETURNED } : undefined;
 }
 
-/** Finds the entry of the receipt if its hash has changed. */
+/** Finds the fault that the entry of the receipt has another hash than the receipt. */
 function findReplaced(entries: readonly AuditEntry[], receipt: Walk["receipt"]): CheckResult["fault"] {
   const entry = receipt && entries.find(({ id }) => id === receipt.id);
   if (!entry || entry.current_hash === receipt.hash) return undefined;
   return { id: entry.id, reason: "its hash differs from this browser's receipt of it: the log was rewritten" };
 }
 
-/** Finds the entry of the receipt if the log ends before it. */
+/** Finds the fault that the log ends before the entry of the receipt. */
 function findRemoved(length: number, receipt: Walk["receipt"]): CheckResult["fault"] {
   if (!receipt || receipt.id <= length) return undefined;
   const reason = `this browser has its receipt, but the log has only ${length} entries: its tail was cut`;

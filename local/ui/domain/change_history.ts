@@ -7,7 +7,7 @@ import { type Resource, useResource } from "../core/resource.tsx";
 
 type TargetKey = Pick<Change, "tenant_id" | "target">;
 
-/** Reads the changes that set one of the targets of a change, newest first. */
+/** Reads the changes that set a target of this change, itself included, among the newest 200 of each tenant. */
 async function readHistory(change: Change, signal: AbortSignal): Promise<Change[]> {
   const entries = listEntries(change);
   const read = (tenant_id: string) => get<RuntimePage>("api/product/runtime", { tenant_id, limit: 200 }, signal);
@@ -28,6 +28,7 @@ export function findReplaced(
   history: readonly Change[],
   key: TargetKey = change,
 ): { value: unknown; by: string } | undefined {
+  // A change that was not applied comes after every apply so far.
   const until = change.applied_at ?? "9999";
   const [previous] = history
     .filter(

@@ -11,7 +11,7 @@ const MAX_PAGES = 5;
 /** A value, or the reason why it is withheld; `shared` marks the value of `*`, which tenants without a value of their own have. */
 export type EnvironmentValue = Value & { shared?: true };
 
-/** A target with its value in each environment; `destination` is where a promotion sets the value of the first in the second. */
+/** A target with its value in each environment; a promotion from the first sets `destination` in the second. */
 export interface ComparedTarget {
   name: string;
   from?: EnvironmentValue;
@@ -38,7 +38,7 @@ export const listEnvironments = (tenants: readonly string[], intent: IntentView)
 
 const listSystems = ({ adapter }: IntentView): Systems => adapter?.systems ?? [];
 
-/** Splits the first pattern with exactly one `*` and other text; undefined if there is none. */
+/** Splits the first pattern that has exactly one `*` there; undefined if there is none, or if it is `*` alone. */
 function parseTemplate(match: readonly string[] = []): [begin: string, end: string] | undefined {
   const parts = match.map((pattern) => pattern.split("*")).find(({ length }) => length === 2);
   return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;

@@ -17,7 +17,7 @@ export const parseGroup = (query: string): string | undefined => /(?:^|\s)group:
 export const makePrefixQuery = (typed: string): string =>
   /(?:^|\s)[\p{L}\p{N}]{2,}$/u.test(typed) ? `${typed}*` : typed;
 
-/** Explains why a query is invalid; undefined for any other error. */
+/** Explains why a query is invalid, in words of the console instead of the API; undefined for any other error. */
 export function describeQueryFault(error: unknown): string | undefined {
   if (!(error instanceof ServiceError)) return undefined;
   const fault = error.body.fields?.find(({ field }) => field === "q");

@@ -32,6 +32,7 @@ const skipSpace = (text: string, at: number): number => at + /^[ \t\n\r]*/.exec(
 const describeCharacter = (text: string, at: number): string =>
   at >= text.length ? "end" : text[at] === "," ? "comma" : text[at]!;
 
+/** Returns the offset after the value that begins at `at`. Errors: `Fault`. */
 function readValue(text: string, at: number): number {
   const first = text[at];
   if (first === "{") return readList(text, at, "}", readMember);

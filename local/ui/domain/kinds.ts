@@ -37,6 +37,7 @@ export const KINDS: Readonly<Record<Kind, { meaning: string; target: string; hin
 /** Formats a value for editing: JSON, or the text of a patch; "" for undefined. */
 export function formatValue(kind: Kind, value: unknown): string {
   if (value === undefined) return "";
+  // The text of a patch is shown only if it would be read as the same value: a patch may be valid JSON.
   const text = kind === "code_patch" && isPatch(value) ? value.patch : formatJson(value);
   const { json } = parseValue(kind, text);
   return json !== undefined && canonicalJson(JSON.parse(json)) === canonicalJson(value) ? text : formatJson(value);

@@ -32,7 +32,7 @@ interface DecisionFacts {
   /** Current step of the rollout, for an action on it. */
   step?: number | undefined;
   action?: string | undefined;
-  /** Digests of the current values of its targets. */
+  /** Digests of the current values of the change's targets. */
   seen?: readonly string[] | undefined;
   /** Rolls back although the current value was set outside Countersign. */
   over_drift?: true | undefined;

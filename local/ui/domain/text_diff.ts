@@ -1,7 +1,7 @@
 /** Two texts line by line with the words that differ, and the lines of a patch. */
 import { diffArrays, diffWordsWithSpace } from "diff";
 
-/** Start and end of words in a line that the other side does not have. */
+/** Start and end, in a line, of words that the other side's line does not have. */
 type Range = readonly [start: number, end: number];
 
 /** A line of one side, or of both. */

@@ -5,7 +5,7 @@ import { formatNumber } from "../core/format.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Words of the keywords that bound a value; others are described by their name. */
+/** Words of the keywords that bound a value; any other keyword is left out. */
 const WORDS: Readonly<Record<string, string>> = {
   minimum: "at least",
   maximum: "at most",

@@ -143,7 +143,7 @@ function FoundChanges({ answer, q, isFirst }: { answer: FindAnswer; q: string; i
           {rows.map((row) => (
             <li key={row.change_id}>
               <ChangeRow change={row} drift={row.drift}>
-                <RowTime of={row} />
+                <RowFacts of={row} />
               </ChangeRow>
             </li>
           ))}
@@ -162,7 +162,7 @@ function FoundChanges({ answer, q, isFirst }: { answer: FindAnswer; q: string; i
   );
 }
 
-const RowTime = ({ of: { seconds, status, approvers, required_approvers } }: { of: FindRow }) => (
+const RowFacts = ({ of: { seconds, status, approvers, required_approvers } }: { of: FindRow }) => (
   <>
     {seconds != null && <span class="took">took {describeDuration(seconds)}</span>}
     {status === "pending_consent" && (

@@ -38,9 +38,9 @@ export function ComparePage({ route: { query } }: { route: Route }) {
   const environments = listEnvironments(tenants, intent);
   const [rule] = intent.policy?.promotion ?? [];
   const from = query.get("from") ?? rule?.from[0] ?? environments[0];
-  const isSameKind = (name: string) => name !== from && name.split(":")[0] === from?.split(":")[0];
+  const isComparable = (name: string) => name !== from && name.split(":")[0] === from?.split(":")[0];
   const candidates = [query.get("to"), ...(rule?.to ?? []), ...environments];
-  const to = candidates.find((name) => name && isSameKind(name)) ?? undefined;
+  const to = candidates.find((name) => name && isComparable(name)) ?? undefined;
   const choose = (next: { from?: string; to?: string }) => replaceQuery(["compare"], { from, to, ...next });
   const listOptions = (...chosen: (string | undefined)[]) =>
     [...new Set([...chosen, ...environments])].flatMap((name) =>
@@ -60,7 +60,7 @@ export function ComparePage({ route: { query } }: { route: Route }) {
           label="To"
           value={to ?? ""}
           onValue={(name) => choose({ to: name })}
-          options={listOptions(to).filter(([name]) => isSameKind(name))}
+          options={listOptions(to).filter(([name]) => isComparable(name))}
         />
         <Button class="secondary" disabled={!to} onClick={() => choose({ from: to!, to: from! })} label="Swap" />
       </div>
@@ -159,6 +159,7 @@ function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: str
   return (
     <Button
       onClick={() => {
+        // The address identifies the draft: the form starts from the draft that is stored for its own address.
         const address = href(["propose"], { plan: to });
         storedDraft.set(JSON.stringify({ address, draft }));
         navigate(address);

@@ -182,7 +182,7 @@ function ConsentCount({ change }: { change: CountedChange }) {
   );
 }
 
-/** More affected people are a warning. */
+/** A change that affects more people carries a warning. */
 const MANY_USERS = 1000;
 
 /** Gates that other parts of the row describe, and the freeze, which every page shows. */

@@ -86,11 +86,13 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
   useEffect(() => {
     if (currentText === undefined || promotes) return;
     const before = filledIn.current;
-    const value = (filledIn.current = currentText ?? "");
+    const value = currentText ?? "";
+    filledIn.current = value;
     if (value !== before) setDraft((now) => (now.value === before ? { ...now, value } : now));
   }, [currentText]);
   const supersedeProblem = superseding && findDraftSupersedeProblem(superseding.of, draft);
   const supersedes = superseding && supersedeProblem === undefined ? superseding.of.change_id : undefined;
+  // A promotion takes kind and values from the promoted change.
   const fields = promotes
     ? {
         ...makeProposalFields({ ...draft, ...(draft.sets && { target: "" }), sets: undefined, value: "" }),

@@ -97,6 +97,7 @@ const Capabilities = ({ of }: { of: readonly Capability[] }) => (
             <p class="quiet">
               <UserText text={reason} />
               {enable_with !== null && "; switched on with "}
+              {/* Every second part is the separator: " or ", or undefined for the space before an option. */}
               {enable_with
                 ?.split(/( or )| (?=--)/)
                 .map((part = " ", index) => (index % 2 === 1 ? part : <code key={part}>{part}</code>))}

@@ -113,14 +113,14 @@ export function ActionDialog<A extends RecordedAnswer>(
     of: ActionForm;
     fields: Fields;
     signed: StatementTexts;
-    /** Requires a signature of each person who has a key. */
+    /** Requires a signature if the named person has a key, for any decision. */
     mustSign?: boolean;
     /** Shown above the inputs; may ask for the token. */
     lead?: (askToken: () => void) => ComponentChildren;
     children?: ((faultOf: (field: string) => string | undefined) => ComponentChildren) | undefined;
     /** Explains that the shown change was altered meanwhile, after which nothing can be sent. */
     stale?: ((error: unknown) => ComponentChildren) | undefined;
-    /** Set to true while a request without an answer may have been done. */
+    /** Set to true while a request has no answer yet, or got none, so that it may have been done. */
     inDoubt?: MutableRef<boolean>;
     /** Opens the next waiting change once the action is recorded. */
     onNext?: ((answer: A) => void) | undefined;

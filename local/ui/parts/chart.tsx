@@ -24,7 +24,7 @@ export interface ChartEvent {
 /** Units of the drawing, which is stretched to the width of the page. */
 const [WIDTH, HEIGHT] = [1000, 240];
 
-/** The chart, its legend, and the same figures as a table. */
+/** The chart, its legend, and the newest 50 values as a table. */
 export function Chart(props: {
   label: string;
   points: readonly KpiPoint[];

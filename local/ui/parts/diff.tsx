@@ -95,10 +95,13 @@ function Lines({ lines, label }: { lines: readonly DiffLine[]; label: string }) 
   );
 }
 
-/** Returns the number of lines that are shown at first; folded lines do not count towards the limit. */
+/** Returns the number of lines that are shown at first; unchanged lines do not count towards the limit. */
 function countShownLines(lines: readonly DiffLine[]): number {
   let changed = 0;
-  const end = lines.findIndex(({ side }) => side !== "same" && ++changed > MAX_LINES);
+  const end = lines.findIndex(({ side }) => {
+    if (side !== "same") changed++;
+    return changed > MAX_LINES;
+  });
   return end === -1 ? lines.length : end;
 }
 

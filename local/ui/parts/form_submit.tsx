@@ -11,7 +11,7 @@ export const SubmitButton = ({ verb, busy }: { verb: string; busy: boolean }) =>
   </footer>
 );
 
-/** Sends a request at most once at a time; returns its error, also by field, and whether it is under way. */
+/** Sends a request unless one is under way already; returns the request's error, also by field, and `busy`. */
 export function useSubmit(request: () => Promise<unknown>) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();

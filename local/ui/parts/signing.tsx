@@ -1,4 +1,4 @@
-/** Signing dialog: the statement in words, and the passkey or the SSH key that signs it. */
+/** The part of a form that signs: the statement in words, and the passkey or the SSH key that signs it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { formatDateTime } from "../core/format.ts";
@@ -111,7 +111,8 @@ const PasskeyElsewhere = ({ addresses }: { addresses: readonly string[] }) => (
   </Notice>
 );
 
-const VALID_MS = 10 * 60_000;
+/** The service accepts a statement for ten minutes. */
+const ACCEPTED_MS = 10 * 60_000;
 
 const SSH_SIGNATURE = /^-----BEGIN SSH SIGNATURE-----\s[^-]+-----END SSH SIGNATURE-----$/;
 
@@ -140,7 +141,7 @@ function SshSigning(props: {
     );
   return (
     <>
-      <p>Sign it in a terminal, with the path of your key, until {formatDateTime(Date.parse(at) + VALID_MS)}:</p>
+      <p>Sign it in a terminal, with the path of your key, until {formatDateTime(Date.parse(at) + ACCEPTED_MS)}:</p>
       <CopyBlock
         label="Command that signs"
         text={`printf %s ${quoteForShell(text)} | ssh-keygen -Y sign -f ~/.ssh/id_ed25519_sk -n countersign-consent`}

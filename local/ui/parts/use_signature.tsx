@@ -8,7 +8,7 @@ import type { Passkey } from "../domain/keys.ts";
 import { signChallenge } from "../domain/passkeys.ts";
 import type { Signable, Statement } from "../domain/statement.ts";
 
-/** Ages at which a statement is rebuilt and at which it expires; the service accepts a statement for ten minutes. */
+/** Ages at which a statement is rebuilt, and at which it expires here: half a minute before the service rejects it. */
 const FRESH_MS = 4 * 60_000;
 const VALID_MS = 9.5 * 60_000;
 
@@ -58,11 +58,11 @@ export function useSignature(
     void reload();
   }, [error]);
   useEffect(() => {
-    let isUnmounted = false;
-    const show = (next: typeof result) => isUnmounted || setResult(next);
+    let isOutdated = false;
+    const show = (next: typeof result) => isOutdated || setResult(next);
     if (manifest_hash !== undefined)
       signable.makeStatement(manifest_hash, at).then((statement) => show({ statement }), (problem: unknown) => show({ problem })); // prettier-ignore
-    return () => void (isUnmounted = true);
+    return () => void (isOutdated = true);
   }, [signable.key, manifest_hash, at]);
 
   /** Signs a statement once; a repeated request sends the same proof. */

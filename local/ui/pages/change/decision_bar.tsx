@@ -94,7 +94,7 @@ export function DecisionBar(props: {
   );
 }
 
-/** Returns true if a freeze or window blocks the change, or it expires expiresSoon. */
+/** Returns true if a freeze or window blocks the change, or if it expires soon. */
 const isUrgent = ({ gates }: ChangeDetail, expiresSoon: boolean): boolean =>
   expiresSoon || gates.some(({ gate, state }) => state === "block" && (gate === "freeze" || gate === "window"));
 

@@ -17,7 +17,7 @@ import { useHistory } from "../../domain/change_history.ts";
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const RollbackPreview = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
 
-/** The dry run of a change; `before` is the value that the service set last, `children` are shown without a dry run. */
+/** The dry run of a change; `before`: the value set last by the service; `children`: shown unless the dry run reports a value. */
 export function HostPreview(props: {
   change: ChangeDetail;
   operation?: HostOperation;

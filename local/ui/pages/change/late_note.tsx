@@ -1,4 +1,4 @@
-/** Late notes: a reason that is missing can be added after a decision, once each. */
+/** Late notes: a missing rationale or note can be added after the decision, each of them once. */
 import { Button } from "../../parts/button.tsx";
 import { useEffect, useState } from "preact/hooks";
 import { isItemMissing } from "../../../../lib/changes/rules/late_items.ts";
@@ -41,7 +41,7 @@ export function LateNotes({ change, onDone }: { change: ChangeDetail; onDone: ()
     if (addedCount > 0) document.querySelector<HTMLElement>("h1")?.focus();
   }, [addedCount]);
   const missing = (["rationale", "note"] as const).filter(
-    (item) => isItemMissing(change, item) && (item === "rationale" || change.tier !== "minor"),
+    (candidate) => isItemMissing(change, candidate) && (candidate === "rationale" || change.tier !== "minor"),
   );
   if (missing.length === 0) return null;
   const done = () => {

@@ -9,7 +9,7 @@ import { useSetter } from "./host_preview.tsx";
 /** State of the target: the change whose value it has, and the digest of its earlier value (`null`: none). */
 interface RollbackTarget {
   target_owner: string | null;
-  /** The change that set it before, if that was rolled back since. */
+  /** The change that set the target before, if that change was rolled back since. */
   passes?: string;
   previous_digest?: string | null;
 }

@@ -114,6 +114,7 @@ const WIDTH = 400;
 /** The band between both bounds on a line from better to worse, with a stroke at no difference and one at what is allowed. */
 function BandPicture({ band: { at_least, at_most, allowed } }: { band: Band }) {
   const widest = Math.max(Math.abs(at_least ?? Infinity), Math.abs(at_most ?? Infinity), allowed) * 1.1;
+  // A bound that is not known is infinite; `|| 1` prevents a division by zero.
   const limit = Math.min(widest, allowed > 0 ? allowed * MAX_ALLOWANCES : Number.MAX_VALUE) || 1;
   const x = (value: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + value / limit))));
   const [from, to] = [at_least === null ? 0 : x(at_least), at_most === null ? WIDTH : x(at_most)];

@@ -41,6 +41,7 @@ export function useDryRun(
   };
   useEffect(() => {
     if (isAuto) void ask();
+    // An answer that arrives afterwards is ignored.
     return () => void newest.current++;
   }, [isAuto, change_id, revision]);
   const isKnown = onToken !== undefined || (adapter !== undefined && me !== undefined);

@@ -72,7 +72,7 @@ export function DecideMandate(props: {
   const form = MANDATE_ACTIONS[action];
   const field = (bound: string) => ({
     value: text[bound] ?? "",
-    onValue: (values: string) => setText({ ...text, [bound]: values }),
+    onValue: (value: string) => setText({ ...text, [bound]: value }),
   });
   return (
     <ActionDialog

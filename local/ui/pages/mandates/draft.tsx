@@ -111,6 +111,7 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
         value === undefined || typeof value === "string" ? value : JSON.stringify(value),
       ]),
     );
+    // The service reads this field as JSON, so that a single text needs quotes.
     if (bounds.tenants === "all") fields["tenants"] = '"all"';
     const created = await post<Mandate>("api/product/mandates", fields, { key: key(fields) });
     // A draft writes no entry, so no event updates the list.

@@ -70,7 +70,7 @@ async function readCurrentValue({ change_id, revision }: ChangeDetail): Promise<
   return { current: readHostValue(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
 
-/** Preview of the effect on the change that is superseded. */
+/** Preview of the effect on the change that is superseded; `problem` is the text of `findDraftSupersedeProblem`. */
 export function SupersedeNotice(
   props: Superseding & { draft: Draft; problem: string | undefined; blocksConflicts: boolean },
 ) {
