@@ -34,7 +34,7 @@ const COMMON: ErrorCode[] = [
 /** Pattern of a stack trace or a path of this machine. */
 const LEAK = /node_modules|\n\s+at |\bat \S+ \(|file:\/\/|\.ts:\d+|\/(?:home|root|usr|work|tmp|var|dev)\//;
 
-/** Wraps a fetch and checks each response. `secrets` must not occur in any; the service is mounted under the path `base`. */
+/** Wraps a fetch and checks each response. `secrets` must not occur in any of them; the service is mounted under the path `base`. */
 export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base = ""): Fetch {
   return async (request) => {
     const { method, url } = request;
@@ -48,6 +48,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
 
     const endpoint = findEndpoint(method, new URL(url).pathname.slice(base.length));
     if (method === "HEAD") expect(text, "HEAD has no body").toBe("");
+    // A witness answers a conflict with the size of its log, by C2SP tlog-witness.
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
     else if (status >= 400 && endpoint?.errorFormat) checkProtocolError(text, status, endpoint);

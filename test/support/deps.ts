@@ -42,7 +42,7 @@ export async function openDeps({
   return deps as TestDeps;
 }
 
-/** Returns the `update_epoch` for an intent: that of the manifest in force if equal, otherwise the next one. */
+/** Returns the `update_epoch` for an intent: that of an equal manifest in force, otherwise the next; none before the first manifest. */
 async function nextEpoch(store: Store, intent: Manifest): Promise<Manifest> {
   const inForce = await store.get("meta", "intent").catch(() => undefined);
   const text = inForce && (await store.get("manifests", inForce.value.manifest_hash))?.value;

@@ -29,7 +29,7 @@ export const attempt = (overrides: Partial<AttemptContext> = {}): AttemptContext
   ...overrides,
 });
 
-let folders = 0;
+let folderCount = 0;
 
 /** Makes a repository and functions that open target systems on it, each with its own clone. */
 export async function gitBench({ files, ...options }: Partial<GitTargetOptions> & { files?: Files } = {}) {
@@ -39,7 +39,7 @@ export async function gitBench({ files, ...options }: Partial<GitTargetOptions> 
       url: server.bare,
       branch: "main",
       path: ({ target }) => `config/${target}.json`,
-      folder: join(server.root, `clone-${++folders}`),
+      folder: join(server.root, `clone-${++folderCount}`),
       clock,
       ...options,
       ...overrides,
@@ -60,7 +60,7 @@ export async function gitBench({ files, ...options }: Partial<GitTargetOptions> 
   return { ...server, openSystem, openAdapter };
 }
 
-/** Runs a function with another PATH. */
+/** Runs a synchronous function with another PATH. */
 export async function onPath<T>(path: string, run: () => T): Promise<T> {
   vi.stubEnv("PATH", path);
   try {

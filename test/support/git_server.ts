@@ -68,6 +68,7 @@ export async function makeGitServer(files: Files = { "README.md": "A product.\n"
       from === "" ? `reset refs/heads/${branch}\n\n` : "",
       `commit refs/heads/${branch}\nmark :1\ncommitter Ana <ana@acme.example> 1767312000 +0000\n`,
       `data ${Buffer.byteLength(message)}\n${message}\n`,
+      // fast-import accepts the branch that it commits to as `from` only with `^0`, as its stored commit.
       from === "" ? "" : `from ${from === "main" ? "refs/heads/main^0" : from}\n`,
     ];
     for (const [path, file] of Object.entries(changed)) {
@@ -93,7 +94,7 @@ export async function makeGitServer(files: Files = { "README.md": "A product.\n"
     commit,
     remove: (): Promise<void> => rm(root, { recursive: true, force: true }),
     git: (...args: string[]): Promise<string> => git(bare, ...args),
-    /** Commits on a new branch, as a developer with a patch does. */
+    /** Commits on a new branch, as a developer with a patch does; returns the branch to merge into, its commit and the new head. */
     async propose(branch: string, ...steps: Files[]): Promise<{ branch: string; base: string; head: string }> {
       const base = await git(bare, "rev-parse", "main");
       let head = base;

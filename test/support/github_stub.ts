@@ -62,7 +62,7 @@ export class GithubStub {
   /** Requested addresses outside of the API, and paths that GitHub does not have. */
   readonly unexpectedUrls: string[] = [];
   readonly requests: { path: string; body: string }[] = [];
-  /** Decides how the next request fails. */
+  /** Returns the fault of a request to this path. */
   fault: (path: string) => Fault | undefined = () => undefined;
   /** Called with each deployment that is approved, before the response is sent. */
   onApproved: (deployment: Deployment) => Promise<void> | void = () => undefined;

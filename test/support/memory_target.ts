@@ -6,7 +6,7 @@ import { makeCompareAndSet } from "../../lib/targets/compare_and_set.ts";
 
 const ABSENT: TargetValue = { version: "0" };
 
-/** Faults of the next write. */
+/** A fault of a write. */
 export type WriteFault = "lost request" | "lost answer" | "rejected";
 
 export function memoryTarget() {
@@ -56,6 +56,7 @@ export function memoryTarget() {
   };
   return {
     system,
+    /** Faults of the next writes, in order. */
     faults,
     /** Edits by another program. Each runs once, in the next write, before the comparison. */
     edits,

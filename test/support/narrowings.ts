@@ -1,6 +1,7 @@
 /** Cases of narrowed mandates, schemas and patterns for the tests of the rules and of the verifier. */
 import type { MandateBounds } from "../../lib/changes/rules/mandate.ts";
 
+/** A higher `csat` and a lower `incident_rate` are stricter floors. */
 export const BOUNDS: MandateBounds = {
   agent: "agent:pricing",
   targets: ["price.*", "plan.a"],
@@ -73,7 +74,7 @@ export const WIDER: readonly Narrowing[] = [
   ["another beginning", { from: "2027-01-01T08:00:00.000Z" }],
 ];
 
-/** Pairs of schemas; true where the second is at least as strict as the first. */
+/** Pairs of schemas; true where the rule recognizes the second as at least as strict as the first. */
 export const SCHEMAS: readonly [before: object, after: object, isNarrow: boolean][] = [
   [{ type: "integer" }, { type: "number" }, false],
   [{ type: "number" }, { type: "integer" }, true],

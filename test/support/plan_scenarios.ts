@@ -34,7 +34,7 @@ export interface ScenarioSystem {
 
 const KINDS = ["lost request", "lost answer", "rejected", "down", "dies before", "dies after"] as const;
 
-/** Chooses a random fault for one operation. */
+/** Chooses a random fault for one operation; `at` is the number of the write at which it happens. */
 export function randomFault(random: (below: number) => number, names: readonly string[]) {
   const kind = KINDS[random(KINDS.length)]!;
   const isCrash = kind.startsWith("dies");
@@ -139,7 +139,7 @@ export function openFaulty(
   return targetAdapter(faulty, { store, clock });
 }
 
-/** Counts of scenarios by their results. */
+/** Counts of a run. `unknown` and `partlyRolledBack` count checks, of which a scenario has several. */
 export interface PlanCounts {
   scenarios: number;
   faults: number;

@@ -20,6 +20,7 @@ export function rewindingStore(): RewindingStore {
     list: (collection, options) => current.list(collection, options),
     texts: (collection, which) => current.texts(collection, which),
     transact: (decide) => current.transact(decide),
+    // A constant: no other process can write, and going back is no commit.
     others: async () => "",
     get bulk() {
       return current.bulk;
@@ -39,6 +40,7 @@ async function copyStore(from: Store): Promise<Store> {
   const to = memoryStore();
   for await (const page of from.bulk!.dump())
     await to.bulk!.commit(
+      // Versions without an id are floors of deleted records, not records.
       page.filter(({ id }) => id !== ""),
       { from: undefined, to: undefined },
     );

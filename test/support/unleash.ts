@@ -94,6 +94,7 @@ export async function startUnleash(): Promise<UnleashServer> {
   const createToken = async (rootRole: "Editor" | "Viewer"): Promise<string> => {
     const password = "Long-enough-4-Unleash";
     const username = rootRole.toLowerCase();
+    // The ids that Unleash gives its root roles.
     const role = rootRole === "Editor" ? 2 : 3;
     await call("POST", "/api/admin/user-admin", { username, password, rootRole: role, sendEmail: false });
     const token = { description: "test", expiresAt: new Date(Date.now() + 86_400_000).toISOString() };

@@ -2,7 +2,7 @@ import type { Store, Tx } from "../../lib/store/store.ts";
 
 const MAX_WRITES_PER_COMMIT = 50;
 
-/** Calls `write` for each index below `count`, in transactions of at most 50 writes. */
+/** Calls `write`, which makes at most `writesPerCall` writes, for each index below `count`, in transactions of at most 50 writes. */
 export async function writeInBatches(
   store: Store,
   count: number,

@@ -116,8 +116,8 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     const today = new Date().toISOString().slice(0, 10);
     await visit(page, service.url, `audit?from=${today}`);
     const download = async (name: RegExp | string) => {
-      const button = page.getByRole("button", { name });
-      const [saved] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      const downloadButton = page.getByRole("button", { name });
+      const [saved] = await Promise.all([page.waitForEvent("download"), downloadButton.click()]);
       return { name: saved.suggestedFilename(), text: readFileSync(await saved.path(), "utf8") };
     };
     const { length } = await service.get("api/product/audit?limit=1");

@@ -28,6 +28,7 @@ async function unpackBrowser(): Promise<string> {
   const cacheFolder = join(CACHE, `chromium-${packageJson.devDependencies["@sparticuz/chromium"]}`);
   const folder = await cachedFolder(cacheFolder, async (newFolder) => {
     const previousFolder = process.env["TMPDIR"];
+    // The package unpacks the browser into `TMPDIR`.
     process.env["TMPDIR"] = newFolder;
     try {
       await inflater.executablePath();
@@ -161,5 +162,5 @@ export const showReasons = (page: Page): Promise<void> => page.getByText("Why no
 /** Returns the button with exactly this name. */
 export const button = (page: Page, name: string): Locator => page.getByRole("button", { name, exact: true });
 
-/** Returns the status text that says how current the page is, such as "Live". */
+/** Returns the locator of a text that says how current the page is, such as "Live". */
 export const freshness = (page: Page, text: string): Locator => page.getByRole("status").getByText(text);

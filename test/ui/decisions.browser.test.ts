@@ -67,7 +67,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await button(ana, "Apply…").click();
     await ana.getByRole("dialog").getByText("Nothing was changed.").waitFor();
     expect(await ana.getByRole("dialog").locator(".diff").innerText()).toContain('"seats": 40');
-    expect(() => readFileSync(service.config)).toThrow("ENOENT");
+    expect(() => readFileSync(service.config), "the dry run sets nothing").toThrow("ENOENT");
     await button(ana, "Apply as ana").click();
     await status(bo).getByText("Applied", { exact: true }).waitFor();
     expect(JSON.parse(readFileSync(service.config, "utf8")).values.northwind["limits.seats"]).toEqual({ seats: 40 });

@@ -69,6 +69,7 @@ function editFile(file: string, ...edits: [from: string, to: string][]): void {
 }
 
 test("a change of the service's code restarts it after an orderly shutdown", async () => {
+  // A service that is slow to stop: the restart must wait for it.
   const wait = "await new Promise((resolve) => setTimeout(resolve, 1500));";
   editFile("local/ui_server.ts", ["await running.stop();", `${wait} await running.stop();`]);
   await waitForLine(LISTENING);

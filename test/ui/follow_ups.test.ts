@@ -25,8 +25,8 @@ const TARGET = { tenant_id: "t1", target: "limits.uploads" };
 const change = (overrides: object): ChangeDetail =>
   ({ ...TARGET, status: "applied", drift: null, related: [], audit_entries: [], ...overrides }) as never;
 const PLAN = { sets: [{ ...TARGET, value: 1 }], value: undefined };
-const partialRollback = (left: object) => [
-  { event_type: "change_rollback_failed", detail: JSON.stringify({ sets: [{ ...TARGET, ...left }] }) },
+const partialRollback = (result: object) => [
+  { event_type: "change_rollback_failed", detail: JSON.stringify({ sets: [{ ...TARGET, ...result }] }) },
 ];
 
 test.each<[string, object, string[]]>([

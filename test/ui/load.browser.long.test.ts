@@ -131,10 +131,10 @@ describe.skipIf(!browser)("the cost of the console", () => {
 
   inFull(test)("the inbox shows the 500 waiting changes of ten thousand after three requests", async () => {
     const { changes } = await service.get(`api/product/runtime?text=many&limit=1000&entries=0`);
-    const keptIds = new Set<string>(
+    const waitingIds = new Set<string>(
       changes.slice(0, WAITING_COUNT).map(({ change_id }: { change_id: string }) => change_id),
     );
-    await denyAllExcept(service, keptIds);
+    await denyAllExcept(service, waitingIds);
     const pending = async () => (await service.get("api/inbox?limit=1")).totals.pending;
     await expect.poll(pending, { timeout: 60_000, interval: 200 }).toBe(WAITING_COUNT);
     const page = await open(ANA);
@@ -191,15 +191,15 @@ const proposeMany = (url: string, count: number): Promise<void> =>
     })),
   );
 
-/** Denies all waiting changes except the `kept` ones. */
-async function denyAllExcept({ url, get }: Service, kept: ReadonlySet<string>): Promise<void> {
+/** Denies all waiting changes except those with the ids `excepted`. */
+async function denyAllExcept({ url, get }: Service, excepted: ReadonlySet<string>): Promise<void> {
   const ids: string[] = [];
   for (let before: string | null = ""; before !== null;) {
     const page = await get(`api/product/runtime?status=pending_consent&entries=0${before && `&before=${before}`}`);
     ids.push(...page.changes.map(({ change_id }: { change_id: string }) => change_id));
     before = page.next;
   }
-  const denied = ids.filter((id) => !kept.has(id));
+  const denied = ids.filter((id) => !excepted.has(id));
   await sendMany(
     new URL("api/product/deny", url),
     denied.map((change_id) => ({ change_id, approver: "bo" })),

@@ -27,7 +27,7 @@ beforeAll(async () => {
 const readSession = (cookie: string | null | undefined): string | undefined =>
   /\bsession=(\w+)/.exec(cookie ?? "")?.[1];
 
-/** Starts an application with its own page, whose log-in is a cookie. */
+/** Starts an application with a page of its own and a log-in by cookie. */
 async function startCrm() {
   const service = await countersign({
     store: memoryStore(),

@@ -97,6 +97,7 @@ describe.skipIf(!browser)("pages of the console", () => {
       "0.04",
       "0.03",
     ]);
+    // Two steps bring its clock to the present.
     await passHorizon(far);
     await passHorizon(far);
     await far.post("api/action/run-now", { action: "cycle" });

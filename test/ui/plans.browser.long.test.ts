@@ -153,6 +153,7 @@ describe.skipIf(!browser)("plans in the console", () => {
     await button(page, "Roll back…").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("two/b for t1: its earlier value comes back").waitFor();
+    // A folder in place of the file makes the rollback of this target fail.
     rmSync(join(folder, "two.json"));
     mkdirSync(join(folder, "two.json"));
     await dialog.getByRole("button", { name: "Roll back as ana" }).click();

@@ -92,7 +92,7 @@ async function feed(
   { users, share, rate = 0.2 }: { users: number; share: number; rate?: number },
 ): Promise<void> {
   const n = Math.round((users * share) / 10_000);
-  const binary = (count: number, share: number) => ({ n: count, sum: Math.round(count * share) });
+  const binary = (count: number, successRate: number) => ({ n: count, sum: Math.round(count * successRate) });
   const mean = (count: number) => ({ n: count, sum: count * 100, sum2: count * 12_000 });
   const as_of = new Date().toISOString();
   const rows = [

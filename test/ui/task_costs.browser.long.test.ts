@@ -90,7 +90,7 @@ describe.skipIf(!browser)("the cost of a task", () => {
     await click(button(page, "Roll back…"));
     await click(button(page, "Roll back as ana"));
     await page.getByText("The change is rolled back.").waitFor();
-    end("d, cause and rollback", 5);
+    end("d, cause and rollback", 4);
   });
 
   inFull(test)("on a phone a freeze takes three taps, and applying an emergency change five", async () => {

@@ -90,27 +90,28 @@ export function computeFigures(ledger: Ledger, at: string) {
   };
 
   function computeOutcome(name: string): ComputedOutcome | undefined {
-    const window = findSpan(name);
-    if (!window) return undefined;
+    const span = findSpan(name);
+    if (!span) return undefined;
     const { kpi, expected } = findChange(ledger, name);
-    const { horizon: judged_from } = window;
-    const isOver = window.ended_by === "horizon" ? window.to < at : window.to <= at;
-    const until = isOver ? window.to : at;
-    const isGuarded = window.ended_by === "rollback" && findLastAct(name, "rolled_back")!.by === null;
-    const ended_by = !isOver ? null : isGuarded ? "guardrail" : window.ended_by;
+    const { horizon: judged_from } = span;
+    // An outcome is still open at the horizon itself; a rollback or another apply ends it immediately.
+    const isOver = span.ended_by === "horizon" ? span.to < at : span.to <= at;
+    const until = isOver ? span.to : at;
+    const isGuarded = span.ended_by === "rollback" && findLastAct(name, "rolled_back")!.by === null;
+    const ended_by = !isOver ? null : isGuarded ? "guardrail" : span.ended_by;
     const state = isOver ? "final" : "open";
-    const base = { kpi, expected, state, ended_by, closed_at: window.to, judged_from } as const;
+    const base = { kpi, expected, state, ended_by, closed_at: span.to, judged_from } as const;
     if (kpi === null) return { ...base, realised: null, verdict: "inconclusive", shared: [] };
-    const before = findFeed(kpi, window.from)?.value;
+    const before = findFeed(kpi, span.from)?.value;
     const last = findFeed(kpi, until);
     const sign = INTENT.kpis[kpi as Kpi].target >= INTENT.kpis[kpi as Kpi].baseline ? 1 : -1;
     const realised =
-      before === undefined || !last || last.at <= window.from ? null : round(sign * (last.value - before));
+      before === undefined || !last || last.at <= span.from ? null : round(sign * (last.value - before));
     const shared = changes
       .filter((other) => other.name !== name && other.kpi === kpi)
       .filter((other) => {
-        const span = findSpan(other.name);
-        return span && span.from < until && span.to > window.from;
+        const otherSpan = findSpan(other.name);
+        return otherSpan && otherSpan.from < until && otherSpan.to > span.from;
       })
       .map((other) => other.name);
     const isEarly = until < judged_from;
@@ -123,13 +124,14 @@ export function computeFigures(ledger: Ledger, at: string) {
   /** Returns when a change was closed: when it was denied, or when its outcome became final. */
   function findCloseTime(name: string): string | undefined {
     const ended = findLastAct(name, ...ENDED)?.at;
-    const window = findSpan(name);
-    return ended ?? (window && computeOutcome(name)!.state === "final" ? window.to : undefined);
+    const span = findSpan(name);
+    return ended ?? (span && computeOutcome(name)!.state === "final" ? span.to : undefined);
   }
 
   /** Returns the number of items that the record of a closed change should have, and the names of the missing items. */
   function findGaps({ name, tier, rationale }: LedgerChange): { expected: number; missing: string[] } {
     const missing = rationale === null ? ["rationale"] : [];
+    // A rationale and a decider.
     let expected = 2;
     if (findLastAct(name, "expired", "lapsed")) missing.push("decider");
     if (tier !== "minor") {
@@ -193,6 +195,7 @@ export function computeFigures(ledger: Ledger, at: string) {
       const fed = findFeed(kpi, at);
       if (!fed) return [];
       const { baseline, target, weight } = INTENT.kpis[kpi];
+      // The attainment is 0 as far below the baseline as the target is above it, and 0.5 at the baseline.
       const floor = 2 * baseline - target;
       const attainment = Math.min(1, Math.max(0, (fed.value - floor) / (target - floor)));
       return [{ kpi, ...fed, weight, target, attainment, stale: Date.parse(at) - Date.parse(fed.at) > 7 * DAY_MS }];

@@ -6,6 +6,7 @@ import { overrideStorage } from "./object_cases.ts";
 const rewriteQueries = (storage: ObjectStorage, rewrite: (query: string) => string): ObjectStorage =>
   overrideStorage(storage, { sql: { exec: (query, ...bindings) => storage.sql.exec(rewrite(query), ...bindings) } });
 
+/** Replaces a statement of three bindings, and does nothing with them. */
 const IGNORED = "select ? as ignored, ? as ignored, ? as ignored";
 
 /** Functions that break a storage, by the fault. */

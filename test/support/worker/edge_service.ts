@@ -34,7 +34,7 @@ export async function startWorkerd(script: string, more: Partial<MiniflareOption
     durableObjects: BINDINGS,
     host: "127.0.0.1",
     port: 0,
-    // The log of the service contains only the effects of what the tests do.
+    // The log of the service is discarded: it contains only effects of the tests' requests.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => void (stdout.resume(), stderr.resume()),
     ...more,
   } as MiniflareOptions);

@@ -1,4 +1,4 @@
-/** A Durable Object that exports its store as a file, and imports one, as the last part of the path says. */
+/** A Durable Object that exports its store as a file, imports one or writes a record, by the last part of the path. */
 import { DurableObject } from "cloudflare:workers";
 import { exportStore, importStore, splitLines } from "../../../lib/changes/moving/library.ts";
 import { durableObjectStore } from "../../../lib/store/durable_object.ts";

@@ -20,7 +20,7 @@ export interface Write {
   expected?: number;
 }
 
-/** The request to the object. */
+/** The request to the object: `failures` runs all cases on a broken store, `own` runs one of `objectCases`. */
 export type StoreRequest =
   | { ask: "run"; name: string; storage?: string }
   | { ask: "failures"; store: string }
