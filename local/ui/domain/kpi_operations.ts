@@ -6,10 +6,11 @@ import type { KpiPoint } from "./kpi_series.ts";
 const DAY_S = 86_400;
 const MAX_BEFORE_FALL = 5;
 
-/** Returns the queries for changes that were applied or rolled back in the period of these values. */
+/** Returns the queries for changes that were applied or rolled back since the day of the first of these values. */
 export function listOperationQueries(points: readonly KpiPoint[]): string[] {
   const first = points[0];
   if (!first) return [];
+  // `>` excludes the day that it names.
   const day = new Date((first.at - DAY_S) * 1000).toISOString().slice(0, 10);
   return [`applied:>${day} sort:applied`, `rolledback:>${day}`];
 }
