@@ -52,6 +52,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
     else if (headers.get("content-type") === "text/x.tlog.size")
       expect([status, text]).toEqual([409, expect.stringMatching(/^\d+\n$/)]);
     else if (status >= 400 && endpoint?.errorFormat) checkProtocolError(text, status, endpoint);
+    // JSON-RPC errors and decisions of a gate have the body of a success.
     else if (endpoint?.sameBodyStatuses?.includes(status) && /^\{"(?:jsonrpc|state)"/.test(text))
       checkSuccess(text, status, endpoint);
     else if (status >= 400 && !isReadiness(endpoint)) checkError(text, status, headers, endpoint);

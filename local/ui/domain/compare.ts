@@ -20,7 +20,7 @@ export interface ComparedTarget {
 }
 
 type EnvironmentValues = {
-  /** By comparison key; `wildcardPart` is the part of the target that `*` matches, in a tenant the complete target. */
+  /** By lower-case name; `wildcardPart`: the part of the target that the `*` of a system matches; in a tenant the complete target. */
   found: ReadonlyMap<string, { name: string; wildcardPart: string; value: EnvironmentValue }>;
   /** More values exist. */
   isCut: boolean;
@@ -38,7 +38,7 @@ export const listEnvironments = (tenants: readonly string[], intent: IntentView)
 
 const listSystems = ({ adapter }: IntentView): Systems => adapter?.systems ?? [];
 
-/** Splits the first pattern that has exactly one `*` there; undefined if there is none, or if it is `*` alone. */
+/** Splits the first pattern with exactly one `*` at that `*`; undefined if there is none, or if it has no other text. */
 function parseTemplate(match: readonly string[] = []): [begin: string, end: string] | undefined {
   const parts = match.map((pattern) => pattern.split("*")).find(({ length }) => length === 2);
   return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;

@@ -59,7 +59,7 @@ export const isSupersededButOpen = (change: ChangeDetail): boolean =>
   isOpenChange(change.status) &&
   listRelated(change, "superseded_by").some(({ status }) => isOpenChange(status) || status === "applied");
 
-/** Returns true if an entry may concern a change: its own or no change's, one that names it, a relation's, or a proposal for its target. */
+/** Returns true if an entry may concern a change: one of it, of a related or of no change, one that names it, or a proposal for its target. */
 export function isRelevantEntry(
   { change_id, detail, tenant, event_type }: AuditEntry,
   id: string,

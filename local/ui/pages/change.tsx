@@ -38,7 +38,7 @@ const Record = lazy(() => import("./change/record.tsx").then((part) => part.Reco
 
 /** Loaded once the page is shown, before a decision is begun. */
 const DecideDialog = lazy(() => import("./change/decide.tsx").then((part) => part.DecideDialog));
-/** Loaded before the page is shown, if the change or its approver needs them. */
+/** Loaded before the page is shown, if the change or the reader needs them. */
 const Drifted = lazy(() => import("./change/drifted.tsx").then((part) => part.Drifted));
 const Rollout = lazy(() => import("./change/rollout.tsx").then((part) => part.Rollout));
 const ApproveInOneTap = lazy(() => import("./change/decide.tsx").then((part) => part.ApproveInOneTap));

@@ -17,7 +17,7 @@ import { Verdict } from "../../parts/verdict.tsx";
 const OutcomeTable = lazy(() => import("../../parts/outcomes.tsx").then((part) => part.OutcomeTable));
 
 const MAX_PRECEDENTS = 8;
-/** A baseline that is older is mentioned. */
+/** The age of an older baseline is shown. */
 const STALE_HOURS = 7 * 24;
 
 /** The expectation, the evidence and the chart. */

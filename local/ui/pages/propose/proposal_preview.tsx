@@ -17,7 +17,7 @@ import { UserText } from "../../parts/text.tsx";
 import { PolicyAnswer } from "./policy_answer.tsx";
 import { type Draft, makeProposalFields, readStatedFields, splitDraft } from "../../domain/draft.ts";
 
-/** The rules' answer for each target; `children` are the button that sends the draft, and its error. */
+/** The rules' answer for each target; `children` are the button that sends the draft, and the error of sending. */
 export function ProposalPreview(props: {
   draft: Draft;
   intent: IntentView;
