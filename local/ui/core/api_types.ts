@@ -41,7 +41,7 @@ export type Policy = Omit<Intent["policy"], "signing">;
 /** The state of the service, with the capabilities that fail. */
 export type State = StateView & { product: { product_id: string; version: string } | null; failing: Capability[] };
 
-/** Rules for the values of a target, and the preview of a proposal for it; null without a proposal. */
+/** Rules for the values of a target, and the preview of a proposal for it; null without a kind. */
 export type PolicyAnswer = ValuePolicy & { preview: Preview | null };
 
 /** The intent in force; its rules and KPIs where the service shows them. */
