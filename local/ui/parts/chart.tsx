@@ -37,9 +37,7 @@ export function Chart(props: {
   const [from, to] = widenRange([...points, ...marks].map(({ at }) => at), 3600); // prettier-ignore
   const x = (at: number): number => Math.round(((at - from) / (to - from)) * WIDTH);
   const y = (value: number): number => Math.round((1 - (value - low) / (high - low)) * HEIGHT);
-  const steps = points.map(({ at, value }, index) =>
-    index === 0 ? `M${x(at)} ${y(value)}` : `H${x(at)}V${y(value)}`,
-  );
+  const steps = points.map(({ at, value }, index) => (index === 0 ? `M${x(at)} ${y(value)}` : `H${x(at)}V${y(value)}`));
   const newest = points.at(-1);
   return (
     <figure class="chart">

@@ -105,8 +105,7 @@ export function computeFigures(ledger: Ledger, at: string) {
     const before = findFeed(kpi, span.from)?.value;
     const last = findFeed(kpi, until);
     const sign = INTENT.kpis[kpi as Kpi].target >= INTENT.kpis[kpi as Kpi].baseline ? 1 : -1;
-    const realised =
-      before === undefined || !last || last.at <= span.from ? null : round(sign * (last.value - before));
+    const realised = before === undefined || !last || last.at <= span.from ? null : round(sign * (last.value - before));
     const shared = changes
       .filter((other) => other.name !== name && other.kpi === kpi)
       .filter((other) => {
