@@ -8,6 +8,7 @@ import type { WatchedKpi } from "./plan.ts";
 /** Probability of a wrong bound. */
 export const ALPHA = 0.05;
 
+/** Precision of the mixture's prior, as a number of users. */
 const PRIOR_USERS = 100;
 
 /** Bounds of the difference that are wrong with the probability `risk`. */
@@ -31,23 +32,23 @@ export function compare(watched: WatchedKpi, treated: Arm, control: Arm): Differ
   // Bounds x: (worsening − unit·x)² = b²·(fixed + slope·unit·x + controlVariance·(1 + sign·x)²); absolute: unit 1, sign 0.
   const isRelative = typeof watched.allowed === "object";
   const [unit, sign] = isRelative ? [control.mean, isUp ? -1 : 1] : [1, 0];
-  const roots = (b2: number, fixed: number, slope: number) =>
+  const findRoots = (b2: number, fixed: number, slope: number) =>
     solve(
       unit * unit - b2 * controlVariance * sign * sign,
       -2 * worsening * unit - b2 * (slope * unit + 2 * sign * controlVariance),
       worsening * worsening - b2 * (fixed + controlVariance),
     );
-  const squareBound = (risk: number) =>
+  const computeSquaredBound = (risk: number) =>
     2 * (1 + PRIOR_USERS / effectiveUsers) * Math.log(1 + Math.sqrt(1 + effectiveUsers / PRIOR_USERS) / (2 * risk));
   const varianceLikeControl = control.variance / treated.n;
   return {
-    findLow: (risk) => roots(squareBound(risk), treatedVariance, 0)?.[0] ?? null,
+    findLow: (risk) => findRoots(computeSquaredBound(risk), treatedVariance, 0)?.[0] ?? null,
     findHigh(risk) {
-      const b2 = squareBound(risk);
+      const b2 = computeSquaredBound(risk);
       // The variance of a worse arm may grow, so the larger of both bounds counts.
       const [measured, growing] = [
-        roots(b2, treatedVariance, 0),
-        roots(b2, varianceLikeControl, varianceLikeControl / distance),
+        findRoots(b2, treatedVariance, 0),
+        findRoots(b2, varianceLikeControl, varianceLikeControl / distance),
       ];
       return measured && growing ? Math.max(measured[1], growing[1]) : null;
     },

@@ -37,6 +37,7 @@ function estimateUsers(watched: WatchedKpi, { advance, share, min_users = 2 }: S
   const [low, high] = getBounds(watched);
   const variance = (high - low) ** 2 / 4;
   const factor = advance === "budget" ? next / BUCKETS : 1;
+  // 10 is about the squared bound that `compare` uses; of n users with the value, n·(1 − exposed) count as effective there.
   return Math.ceil((10 * variance * (factor / allowed) ** 2) / (1 - exposed));
 }
 

@@ -1,7 +1,8 @@
 /**
  * Rule `cs1`: decides at each feed whether a rollout advances, holds or is rolled back. It has no state and needs only
  * recorded numbers, so an auditor can recompute each decision. A KPI that is worse than allowed rolls back in any step, with a
- * risk of 5 % of a false one over all KPIs and steps. A KPI that is not proven to be within its allowance holds.
+ * risk of 5 % of a false one over all KPIs and steps. Where a step requires a proof, a KPI that is not proven to be within its
+ * allowance holds.
  */
 import { findImpossibleTotals, summarize } from "./arm.ts";
 import { ALPHA, compare } from "./bounds.ts";
@@ -11,6 +12,7 @@ import { findMismatch, MISMATCH_RISK } from "./split_check.ts";
 
 export const RULE = "cs1";
 
+/** Users that each arm needs before anything is computed. */
 const MIN_USERS = 2;
 
 /** State of a rollout at a feed. */
@@ -31,12 +33,13 @@ export interface Reading {
   kpi: string;
   treated?: number;
   control?: number;
-  /** Least amount by which it is worse; null: no bound. */
+  /** Least amount by which the treated arm is worse; null: no bound. */
   worse_low?: number | null;
-  /** Largest amount by which it is worse; null: no bound. */
+  /** Largest amount by which the treated arm is worse; null: no bound. */
   worse_high?: number | null;
   is_worse?: boolean;
   is_better?: boolean;
+  /** Logarithm of the evidence that the split is wrong. */
   mismatch_ln?: number;
   is_mismatched?: boolean;
   /** Why the totals are impossible. */

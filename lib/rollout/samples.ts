@@ -27,7 +27,7 @@ const SUMS = {
   ratio: ["sum", "sum2", "per", "per2", "cross"],
 } as const satisfies Record<WatchedKpi["kind"], readonly (keyof Totals)[]>;
 
-/** Explains which sum of their kind totals lack, or have in excess; undefined if the sums are right. */
+/** Explains which sum the totals of a KPI lack or have in excess; undefined if the sums are right. */
 export function findFormProblem({ kind }: WatchedKpi, totals: Totals): string | undefined {
   const needed: readonly string[] = SUMS[kind];
   const missing = needed.find((name) => totals[name as keyof Totals] === undefined);

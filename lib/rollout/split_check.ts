@@ -4,6 +4,7 @@ import { BUCKETS } from "./bucket.ts";
 /** Probability of reporting a correct split as a mismatch, over all KPIs and steps. */
 export const MISMATCH_RISK = 0.01;
 
+/** Shifts of the log odds from the right proportion to the wrong ones that are tested. */
 const TILTS = Array.from({ length: 8 }, (_, power) => 2 ** -power).flatMap((tilt) => [tilt, -tilt]);
 
 /** Returns the logarithm of the evidence against the split: the mean of likelihood ratios, each for another wrong proportion. */

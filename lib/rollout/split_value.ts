@@ -47,11 +47,11 @@ const splitSchema = once(() =>
   }),
 );
 
-/** True for a split, also a malformed one. */
+/** Returns true for a split, also a malformed one. */
 const hasSplitKey = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.hasOwn(value, "$split");
 
-/** Returns the split that a value is; undefined for a value that is the same for everybody. */
+/** Reads a split value; undefined for a value that is the same for everybody, and for a malformed split. */
 export function readSplit(value: unknown): UserSplit | undefined {
   const { data } = hasSplitKey(value) ? splitSchema().safeParse(value) : {};
   return (
