@@ -1,4 +1,4 @@
-/** Describes entries of the audit log in words. No other file puts events into words. */
+/** Describes entries of the audit log in words. No file outside this folder puts events into words. */
 import type { AuditEntry, EventType } from "../audit/entry.ts";
 import { parseDetail } from "../changes/rules/event.ts";
 import { describeRegression } from "../changes/rules/kpi_words.ts";
@@ -285,8 +285,10 @@ function findReason(event_type: string, facts: Facts): Part | undefined {
   if (event_type === "change_rolled_back" && evidence) return describeTrip(evidence);
   if (event_type === "proposal_refused" && "code" in facts)
     return facts["code"] === "forbidden_target" ? FORBIDDEN_TARGET : { text: readText(facts, "code") };
-  const isStage = Object.hasOwn(ROLLOUT_WORDS, event_type);
-  const words = readText(facts, "error") || readText(facts, "note") || (isStage ? "" : readText(facts, "reason"));
+  // The reason of such an event is a code, which its wording describes.
+  const isRolloutEvent = Object.hasOwn(ROLLOUT_WORDS, event_type);
+  const words =
+    readText(facts, "error") || readText(facts, "note") || (isRolloutEvent ? "" : readText(facts, "reason"));
   return words.trim() === "" ? undefined : { text: words, quoted: true };
 }
 

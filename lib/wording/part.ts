@@ -9,10 +9,10 @@ export interface ForeignText {
 }
 export type Part = string | ForeignText;
 
-const MAX_PROSE = 1200;
+const MAX_PROSE_LENGTH = 1200;
 
 /** Formats foreign text on one line: prose and names of several words in quotation marks. */
-export const showForeignText = ({ text, quoted }: ForeignText, maxLength = MAX_PROSE): string =>
+export const showForeignText = ({ text, quoted }: ForeignText, maxLength = MAX_PROSE_LENGTH): string =>
   quoted ? quote(text, maxLength) : label(text);
 
 /** Joins parts to text; `show` formats foreign text. */
