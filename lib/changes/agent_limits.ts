@@ -18,6 +18,7 @@ export async function findReachedLimit(
   const { max_open, max_per_day } = findAgentLimits(agent, product.intent);
   const open = await tx.list("live_by_agent", {
     prefix: formatAgentKey(agent),
+    // `max_open` may be 0, and a list needs a positive limit.
     limit: Math.max(1, max_open),
     keysOnly: true,
   });

@@ -17,7 +17,7 @@ import { runTransaction } from "./transaction.ts";
 const PAGE_SIZE = 100;
 /** Time after which a pass starts no further apply. */
 const MAX_PASS_MS = 30_000;
-/** Time until a postponed apply is attempted again, unless a commit wakes the pass before. */
+/** Time until a postponed apply is attempted again, unless a commit wakes the pass earlier. */
 const RETRY_MS = 60_000;
 const BUSY_RETRY_MS = 10_000;
 
@@ -95,6 +95,7 @@ async function tryApply(
   if (!change || formatDueApplyKey(change) !== id) return RETRY_MS;
   const end = at + MAX_POSTPONED_MS;
   const isTooLate = clock.now() > end;
+  // An apply at `end` is still in time, so the first moment that is too late is one millisecond later.
   const confirmedTime = await readConfirmedTime(deps, store, isTooLate ? end + 1 : at);
   if (isScheduled(change) && confirmedTime < at) return computeMsUntilConfirmed(deps, at);
   if (isTooLate) {

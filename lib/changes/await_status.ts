@@ -74,13 +74,13 @@ export async function awaitStatus(
   }
 }
 
-/** Errors: 503 `too_many_waiting`. */
+/** Counts a waiting request; returns the function that ends its wait. Errors: 503 `too_many_waiting`. */
 function joinWaiting(commits: CommitSignal, name: string | undefined): () => void {
   const leave = commits.join(MAX_WAITING, MAX_WAITING_PER_CALLER, name, "waiting");
   if (leave) return leave;
   throw new AppError(
     "too_many_waiting",
-    `${MAX_WAITING} may wait for a change at a time, ${MAX_WAITING_PER_CALLER} of them as one person, agent or address; ask without wait, or try again later`,
+    `${MAX_WAITING} requests may wait for a change at a time, ${MAX_WAITING_PER_CALLER} of them from one person, agent or address; ask without wait, or try again later`,
     {},
     { "retry-after": "5" },
   );

@@ -57,8 +57,8 @@ export function findActor({ identity, deps }: Pick<Caller, "identity" | "deps">,
 }
 
 /**
- * Requires that the stated name is the caller's. Errors: 403 `identity_mismatch`, also for an agent's name without the
- * agent's secret.
+ * Requires that the stated name is the caller's, if the caller's name is known. Errors: 403 `identity_mismatch`, also for an
+ * agent's name without the agent's secret.
  */
 export function requirePerson(
   { identity, deps }: Pick<Caller, "identity" | "deps">,

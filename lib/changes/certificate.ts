@@ -29,7 +29,7 @@ import { canonicalContent, contentDigest } from "./rules/content.ts";
 import { parseDetail } from "./rules/event.ts";
 import { isOpenChange } from "./rules/current_state.ts";
 
-/** Event types of decisions; failed attempts and findings about the host are none. */
+/** Event types of decisions; failed attempts and findings about the host product are not decisions. */
 const DECISION_EVENTS: readonly string[] = [
   "change_proposed",
   "consent_decision",
@@ -46,7 +46,7 @@ const DECISION_EVENTS: readonly string[] = [
 /**
  * Makes the certificate of a change in its current state; every entry is proven to be under one checkpoint. Errors: 404
  * `change_not_found`, 409 `approval_stale` if the content is not the one that was proposed, 503 `chain_broken` or
- * `store_unavailable` if no checkpoint covers it.
+ * `store_unavailable` if no checkpoint covers its entries.
  */
 export async function makeCertificate(deps: WitnessDeps, changeId: string): Promise<string> {
   // The record is read before the checkpoint, which therefore covers all its entries.
@@ -73,7 +73,7 @@ export function createCertifier(
   const readManifests = createManifestReader(store);
   const readLastLossId = once(async () => (await readHead(store))?.loss?.length ?? 0);
   const view = once(() => openTreeView(store));
-  let node: NodeReader | undefined;
+  let nodeReader: NodeReader | undefined;
   return async ({ change, entries: allEntries }) => {
     const { change_id } = change;
     const decisions = allEntries.filter(({ event_type }) => DECISION_EVENTS.includes(event_type));
@@ -91,14 +91,14 @@ export function createCertifier(
     const proofs = await runWithCompleteTree(
       deps,
       (reads) => {
-        const path = (node ??= createNodeReader(reads));
+        const readNode = (nodeReader ??= createNodeReader(reads));
         return Promise.all(
           entries.map(async (entry) =>
-            formatProof(entry, await computeInclusionPath(reads, entry.id, length, path), note),
+            formatProof(entry, await computeInclusionPath(reads, entry.id, length, readNode), note),
           ),
         ).catch((error: unknown) => {
           // The tree was incomplete: it is completed and then read again.
-          node = undefined;
+          nodeReader = undefined;
           throw error;
         });
       },
@@ -116,7 +116,8 @@ export function createCertifier(
 
 /**
  * Lists the accepted losses of the log's end that invalidated consents of a change. The range starts at the first entry of its
- * mandate, or else at the proposal. It ends at the apply, and is open while the change is pending or approved.
+ * mandate, or else at the proposal. It ends at the apply, or at the last decision if there is no apply; it has no end while the
+ * change is pending or approved.
  */
 async function listRelevantLosses(
   deps: WitnessDeps,
@@ -133,7 +134,7 @@ async function listRelevantLosses(
   return losses.filter(({ id }) => id < end);
 }
 
-/** Lists the entries of the mandates that approved a change, up to its last entry, as the log has them. */
+/** Lists the entries of the mandates that approved a change, up to the last decision on the change, as the log has them. */
 async function listMandateEntries(deps: WitnessDeps, decisions: readonly AuditEntry[]): Promise<AuditEntry[]> {
   const ids = new Set(decisions.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];

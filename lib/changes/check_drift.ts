@@ -27,6 +27,7 @@ const OWNERS_PER_READ = 96;
 const MAX_CONCURRENT = 8;
 /** Maximum number of episodes that one check ends. */
 const MAX_ENDED = 50;
+/** Maximum number of recently read targets that a round verifies first. */
 const MAX_READ_FIRST = 100;
 
 /** The newest applied change of a target, and the id of its apply. */
@@ -40,7 +41,7 @@ interface AppliedTarget {
   isRead?: boolean;
 }
 
-/** Verifies all managed values now, as many as fit in five seconds. */
+/** Verifies managed values now, even if no round is due: as many as fit in five seconds. */
 export const checkDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> => verify(deps, -Infinity);
 
 /** Verifies the managed values that are due, as many as fit in five seconds. */
@@ -91,7 +92,7 @@ async function verify(deps: ChangesDeps, roundMs: number): Promise<DriftCheck | 
   return check;
 }
 
-/** Lists the owners of all targets. Ids of a target share the part up to the last line break; the last id is the owner. */
+/** Lists the owners of all targets. Row ids of a target share the part up to the last line break; its last row names the owner. */
 async function listOwners({ store }: ChangesDeps): Promise<AppliedTarget[]> {
   const owners = new Map<string, AppliedTarget>();
   for await (const page of listPages(store, "owners", { limit: PAGE_SIZE })) {
@@ -125,7 +126,7 @@ function orderByUse({ product }: ChangesDeps, owners: readonly AppliedTarget[]):
     .sort((a, b) => (rank.get(b.key) ?? -1) - (rank.get(a.key) ?? -1) || byApply(a, b));
 }
 
-/** Verifies owners in order until the end time. `next`: the position from which the next check continues, null if complete. */
+/** Verifies owners in order until the end time. `next`: as in `DriftCheck`. */
 async function verifyOwners(
   deps: ChangesDeps,
   owners: readonly AppliedTarget[],

@@ -1,6 +1,6 @@
 /**
  * The confirmed time. A clock may be wrong for a while, so a change must not end because of a single clock reading: a moment is
- * confirmed to have passed when two clock samples, at least ten minutes apart, are both after it.
+ * confirmed to have passed when two clock samples, at least ten minutes apart, and all samples between them are after it.
  */
 import type { Reads } from "../store/store.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -54,7 +54,7 @@ export function addClockSample(
   return [...past.slice(Math.max(0, findFirstCounted(past, sample))), sample];
 }
 
-/** Returns the index of the newest sample that is old enough; no earlier sample is needed. */
+/** Returns the index of the newest sample that is ten minutes old, or -1; no earlier sample is needed. */
 const findFirstCounted = (samples: readonly ClockSample[], sample: ClockSample): number =>
   samples.findLastIndex(({ elapsed }) => sample.elapsed - elapsed >= MIN_SAMPLE_DISTANCE_MS);
 

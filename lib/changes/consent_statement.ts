@@ -153,6 +153,7 @@ async function readDecisionFacts(
 ): Promise<{ facts: object; content?: Content }> {
   const { store, clock, product, sha256 } = deps;
   const { decision, approver, change_id, verdict, item, seen, step, action } = input;
+  // A statement never has `over_drift: false`.
   const over_drift = input.over_drift || undefined;
   if (decision === "review" && verdict === undefined) throw invalidField("verdict", "is required");
   if (decision === "note" && item === undefined) throw invalidField("item", "is required");
@@ -181,7 +182,7 @@ async function readDecisionFacts(
 }
 
 function requireProposal({ proposal, followup }: StatementInput): RequestedProposal {
-  if (proposal && followup) throw invalidField("followup", "stands in place of proposal, not together with it");
+  if (proposal && followup) throw invalidField("followup", "replaces proposal; leave one of them out");
   if (followup) return createCrmFollowup(followup);
   if (!proposal) throw invalidField("proposal", "is required");
   return proposal;

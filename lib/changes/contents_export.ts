@@ -1,7 +1,7 @@
 /**
  * Exports the log with contents: after the entry of a proposal comes the content of its change, after that of an intent the
- * manifest. Entries have the same form as in other exports. Each other line has, byte for byte, the text whose hash an earlier
- * entry records.
+ * manifest. Entries have the same form as in other exports. Each content and manifest has, byte for byte, the text whose hash
+ * an earlier entry records.
  */
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { readLogRows, type Row } from "../audit/rows.ts";

@@ -73,7 +73,7 @@ export interface DriftCheck {
   oldest_verified_at: string | null;
 }
 
-/** More than a plan has targets. */
+/** Maximum number of listed episodes; no plan has more targets. */
 const MAX_EPISODES = 50;
 
 /** Lists the current episodes of a change; of a plan, one for each target that does not hold its value. */

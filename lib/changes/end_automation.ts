@@ -13,7 +13,7 @@ export interface AutomationEnd {
   reason: string;
 }
 
-/** A consent that comes after the time of a change. */
+/** Automation ends because a consent came after the time at which the change was to be applied. */
 export const CONSENT_TOO_LATE: AutomationEnd = {
   code: "consent_too_late",
   reason: "a consent came after the time at which it was to be applied",

@@ -89,7 +89,7 @@ export function createEvidence(
   };
   /** As `walk`, back to a moment (RFC 3339): reads the log as far back as needed. */
   const walkSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): NextEntry => {
-    // A concurrent reader may read further back meanwhile, but this walk ends where the index began.
+    // A concurrent reader may read further back meanwhile, but this walk ends where the index began at its start.
     const { after } = logIndex;
     const next = walk(query, isAbout);
     return async () => {
@@ -118,7 +118,7 @@ export function createEvidence(
     async entry(id: unknown): Promise<AuditEntry | undefined> {
       return isEntryId(id) ? (await entries([id]))[0] : undefined;
     },
-    /** As `entry`, without indexing the log back to it: an entry before the indexed part is returned as stored. */
+    /** As `entry`, without indexing the log back to it: an entry before the indexed part is checked only by its own hash. */
     async storedEntry(id: unknown): Promise<AuditEntry | undefined> {
       return isEntryId(id) ? (await get([id]))[0] : undefined;
     },

@@ -32,12 +32,12 @@ type StatedProposal = ProposedChange & { tier?: string | undefined };
  * system judges new values by the current ones.
  */
 export async function examineProposal(deps: ChangesDeps, proposal: StatedProposal, agent?: string): Promise<Findings> {
-  const limits =
-    agent !== undefined && deps.product?.intent.policy.mandates && (await listLimitRules(deps.store, agent));
-  const rules = [...(deps.product?.intent.policy.targets ?? []), ...(limits || [])];
+  const policy = deps.product?.intent.policy;
+  const limits = agent !== undefined && policy?.mandates ? await listLimitRules(deps.store, agent) : undefined;
+  const rules = [...(policy?.targets ?? []), ...(limits ?? [])];
   const readings = await readUnownedTargets(deps, proposal, [], rules);
   return {
-    ...(await examineOnSystems(deps, proposal, Array.isArray(limits))),
+    ...(await examineOnSystems(deps, proposal, limits !== undefined)),
     ...(readings.length > 0 && { readings }),
   };
 }
@@ -88,8 +88,8 @@ function checkValues(adapter: Adapter, change: ProposedChange): AppError | undef
     if (problem !== undefined) return createNotAllowed(target, problem);
   }
   for (const entry of listSystemEntries(adapter, change)) {
-    const isSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
-    const problem = findRolloutProblem(adapter!, entry) ?? (isSplit ? NO_SPLIT : adapter!.check?.(entry));
+    const isUnsupportedSplit = readSplit(entry.value) && !adapter!.holdsSplits?.(entry);
+    const problem = findRolloutProblem(adapter!, entry) ?? (isUnsupportedSplit ? NO_SPLIT : adapter!.check?.(entry));
     if (problem !== undefined) return createNotAllowed(entry.target, problem);
   }
   return undefined;

@@ -35,11 +35,11 @@ export async function previewExpiry<Item extends ListedChange>(
 ): Promise<readonly Item[]> {
   const { clock, product, sha256, store } = deps;
   const { intent, manifest_hash } = product!;
-  const isOverdue = (at: number) => (item: Item) =>
+  const createOverdueTest = (at: number) => (item: Item) =>
     findOverdueStep(item.change as Change, intent.policy, at) !== undefined;
-  const overdue = items.filter(isOverdue(clock.now()));
+  const overdue = items.filter(createOverdueTest(clock.now()));
   if (overdue.length === 0) return items;
-  const due = new Set(overdue.filter(isOverdue(await readConfirmedTime(deps))));
+  const due = new Set(overdue.filter(createOverdueTest(await readConfirmedTime(deps))));
   const approved = [...due].filter(({ change }) => change.status === "approved");
   const leases =
     approved.length === 0

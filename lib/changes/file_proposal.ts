@@ -27,9 +27,9 @@ import type { CommandResult, Transaction } from "./transaction.ts";
 export interface ProposalResult extends CommandResult {
   /** Ids of other open changes on the same tenant and target. */
   conflicts: string[];
-  /** Consents that it needs before its apply. */
+  /** Consents that the change still needs before its apply. */
   missing: MissingConsent[];
-  /** Bounds of its agent's mandates that it violates, so that no mandate approves it. */
+  /** Bounds of its agent's mandates that the change violates, so that no mandate approves it. */
   outside?: MandateViolation[];
   /** Says that the target is recorded in another spelling than requested. */
   target_spelling?: string;
@@ -49,7 +49,8 @@ export async function fileProposal(
   const { values } = proposalFacts;
   const facts = { ...proposalFacts.facts, seen };
   const { input } = facts;
-  const agent = input.proposer !== undefined && isAgent(input.proposer, transaction.product.intent) && input.proposer;
+  const { proposer } = input;
+  const agent = proposer !== undefined && isAgent(proposer, transaction.product.intent) ? proposer : undefined;
   if (agent) requireAgentScope(agent, input, transaction.product.intent);
   // The rejection of a forbidden target is recorded, so no error of a target system may come before it.
   const forbidden = { targets: policy.forbidden_targets };
@@ -69,7 +70,7 @@ export async function fileProposal(
   }
   const limit_reached = agent ? await findReachedLimit(transaction, agent, input) : undefined;
   const signature = await verifySignature(transaction, facts, proof);
-  const actor = resolveActor(input.proposer ?? "", signature, claimed);
+  const actor = resolveActor(proposer ?? "", signature, claimed);
   let result: CommandResult;
   try {
     const command = {

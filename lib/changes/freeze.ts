@@ -14,7 +14,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Finds the last freeze in the log, unless it was lifted. The store has the id of an entry before the indexed part. */
+/** Finds the last freeze in the log, unless it was lifted. The store has the id of a freeze before the indexed part of the log. */
 export async function findLastFreeze({ tx, evidence, indexedAfter }: Transaction): Promise<Freeze | undefined> {
   const indexed = await evidence.lastEntryOfType("service_frozen", "service_unfrozen");
   const stored = (await tx.get("meta", "freeze"))?.value;
@@ -31,6 +31,7 @@ export async function createHoldFinder({ store, product, clock }: ChangesDeps): 
   const { policy } = product!.intent;
   const freeze = (await store.get("meta", "freeze"))?.value;
   const now = clock.now();
+  // Without windows that are limited to some changes, the holds of all changes are the same.
   const holdsOfAll = policy.windows.deny.some(hasScope) ? undefined : listHolds(policy, freeze, now);
   return (change) => holdsOfAll ?? listHolds(policy, freeze, now, change);
 }

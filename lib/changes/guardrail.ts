@@ -25,14 +25,13 @@ const PAGE_SIZE = 20;
 /** Stands for any KPI in a key: a guardrail by target watches changes regardless of the KPI that they name. */
 const EVERY_KPI = "*";
 
-/**
- * `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change, under its KPI and under `*`; milliseconds since the epoch.
- */
+/** `kpi_applied/<kpi>\n<applied entry>`: an applied, reversible change, under its KPI and under `*`. */
 interface WatchedChange {
   change_id: string;
   target: string;
   /** Targets that a plan sets. */
   sets?: readonly string[];
+  /** Time of the apply, in milliseconds since the epoch. */
   at: number;
 }
 
@@ -120,7 +119,7 @@ export async function requireRecordedTrip(
   if (await isTripLogged(transaction, changeId, evidence)) return;
   throw new AppError(
     "evidence_mismatch",
-    `the audit log does not tell that a guardrail condemned ${changeId}, so it is not rolled back for that`,
+    `the audit log has no guardrail trip of ${changeId}, so the guardrail does not roll it back`,
     { change_id: changeId, fields: ["guardrail"] },
   );
 }

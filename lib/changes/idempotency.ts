@@ -1,6 +1,6 @@
 /**
- * Answers under an idempotency key: the first answer is stored for 24 hours in the transaction of its write, and replayed byte for
- * byte. Errors are not stored. Ids begin with the day, so that old answers are found in order.
+ * Stored answers to requests with an idempotency key. The first answer is stored in the transaction of its write, and replayed byte
+ * for byte for 24 hours. Errors are not stored. Ids begin with the day, so that old answers are found in order.
  */
 import { AppError } from "../kit/errors.ts";
 import type { Reads, Store, Tx } from "../store/store.ts";

@@ -48,6 +48,7 @@ export async function scanIntegrity(deps: ScanDeps): Promise<void> {
   const length = (await readHead(store))?.length ?? 0;
   const now = clock.now();
   const state = (integrity.scan ??= { entry: 0, change: "", at: -Infinity, mismatches: new Map() });
+  // `abs`: the scan goes on if the clock was set back.
   if (integrity.breach || Math.abs(now - state.at) < MIN_PAUSE_MS) return;
   state.at = now;
   const slice = Math.max(MIN_SLICE, Math.ceil(length / MIN_SLICE));

@@ -20,6 +20,7 @@ export async function findIntentProblem(
 ): Promise<string | undefined> {
   const inForce = (await reads.get("meta", "intent"))?.value.manifest_hash ?? manifest_hash;
   const manifest = inForce === manifest_hash ? undefined : (await reads.get("manifests", inForce))?.value;
+  // Every epoch is above 0, so 0 stands for a log under this manifest or under none that is stored.
   const { update_epoch = 0 } = manifest === undefined ? {} : (JSON.parse(manifest) as { update_epoch?: number });
   if (update_epoch < intent.update_epoch) return undefined;
   const problem = `this instance has the intent of update_epoch ${intent.update_epoch}`;

@@ -73,8 +73,8 @@ export async function judgeValues(ledger: Ledger, change: LimitedChange, facts: 
 const UNREADABLE = { unknown: "its target system cannot be read now; try again later" };
 
 /**
- * Finds the numbers that a step is compared with: numbers in the log, else numbers in the target system, else the last numbers that
- * were ever set.
+ * Finds the numbers that a step is compared with: those that the log shows for the limit's hours, else those that were recorded or
+ * read from the target system, else the last ones that were ever set.
  */
 export async function findBase(ledger: Ledger, step: LimitedStep, facts: ValueFacts): Promise<StepBaseResult> {
   const { entry, limit, member } = step;

@@ -63,6 +63,7 @@ export function createLatestState(store: Store) {
         if (differences.length === 0) return [];
         const lengthBefore = length;
         await readRemaining();
+        // Differences count only if a second comparison finds them too, without new entries.
         if (length === lengthBefore && tries > 0) return differences;
       }
       return compare();

@@ -67,7 +67,7 @@ export interface MovedLocations {
   now: readonly TargetLocation[];
 }
 
-/** Compares the recorded locations with the current configuration; undefined if they are the same. */
+/** Compares the recorded locations with the current configuration; undefined if equal. `spelled`: targets as recorded now. */
 export function findMove(
   adapter: ProductAdapter | undefined,
   change: Change,
@@ -109,7 +109,7 @@ const canHaveOwner = ({ system, place: location }: TargetLocation): boolean => l
 
 /**
  * Requires that locations belong to no other tenant or target, also within one plan. Errors: 409 `target_conflict`, which names
- * the owner unless there is a reader.
+ * the owner unless the caller may read only some changes.
  */
 export async function requireFreeLocations(
   reads: Pick<Reads, "get">,

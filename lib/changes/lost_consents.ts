@@ -23,5 +23,6 @@ export async function removeLostConsents(
   const consents = entries.flatMap((entry) =>
     entry && parseEvent(entry.value).detail.decision === "approved" ? [entry.value.id] : [],
   );
+  // Approvals are in the order of their entries.
   return { ...change, approvals: change.approvals.filter((_, index) => (consents[index] ?? 0) > loss) };
 }

@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import type { NextEntry } from "./evidence.ts";
 
-/** Returns the newest entry of a moment's UTC day: after an accepted clock, entries of later days precede it in the walk. */
+/** Returns the newest entry of a moment's UTC day. If the clock was set back, entries of later days precede it in the walk. */
 export async function findNewestOnDay(
   at: string,
   walkSince: (moment: string) => NextEntry,

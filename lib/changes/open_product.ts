@@ -31,11 +31,11 @@ export interface OpenOptions {
   backup?: LogEnd | undefined;
   /** For a long-lived process: records at the start that the intent is in force, and not with the first write under it. */
   recordIntent?: boolean | undefined;
-  /** Rejects an intent that is older than the log's, under which no write would be accepted. */
+  /** Rejects an intent if the log is under another one that is not older, since no write would be accepted. */
   refuseOutdated?: boolean | undefined;
 }
 
-/** The log is under an intent that is not older than this instance's. */
+/** The log is under another intent, which is not older than this instance's. */
 export class IntentOutdated extends Error {
   override readonly name = "IntentOutdated";
 }
@@ -59,7 +59,7 @@ const hasLog = async (reads: Reads): Promise<boolean> =>
 
 /**
  * Checks the identity, creates the log if there is none, verifies it against its anchor, verifies its newest entries, and resolves
- * interrupted operations, unless the log was set back. Errors: `IdentityMismatch`, `IntentOutdated`, and `LogMissing` for an empty
+ * interrupted operations, unless the log is broken. Errors: `IdentityMismatch`, `IntentOutdated`, and `LogMissing` for an empty
  * store whose anchor has a log.
  */
 export async function openProduct(

@@ -60,6 +60,7 @@ export const prefetchOperation = (changeId: string, operation: Operation): Prefe
           ]
         : [
             reads.get("guardrail_due", changeId),
+            // The same list as in `listEpisodes`.
             reads.list("drift", { prefix: changeId, limit: 50 }),
             applied &&
               reads.getMany(

@@ -22,7 +22,7 @@ export const previewSchema = once(() =>
 );
 export type Preview = z.infer<ReturnType<typeof previewSchema>>;
 
-/** Facts that a proposer states; absent is "not stated". */
+/** Facts that a proposer states; an absent field was not stated. */
 export type PreviewedProposal = Omit<ProposeInput, "summary">;
 
 /** Judges a proposal by the rules that judge it when it is filed. Nothing is read or written. */

@@ -25,7 +25,7 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Sources by which promotions are judged; a transaction is one. */
+/** Sources by which promotions are judged; a transaction has all of them. */
 export interface PromotionSources {
   tx: Pick<Reads, "get" | "list">;
   ledger: Ledger;

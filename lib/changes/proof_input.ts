@@ -64,6 +64,7 @@ export async function verifyPresentedProof(
   const lossTime = isValidAfterLoss ? undefined : await findLossTime(transaction);
   if (lossTime !== undefined && Date.parse(at) < Date.parse(lossTime))
     return { invalid: `at is before ${lossTime}, when a loss of the log's end was accepted; sign it again` };
+  // The clock may be behind the time that the log records.
   const earliestAccepted = Date.parse(recordedAt) - MAX_CLOCK_LAG_MS - MAX_STATEMENT_AGE_MS;
   const use = { at: Date.parse(at), earliestAccepted };
   if (!isDryRun && isForOneUse(facts.decision) && !(await storeUse(tx, sha256(statement), use)))

@@ -40,7 +40,7 @@ export const createOwnReadsError = (agent: string): AppError =>
 
 const CHANGE_ID = /chg_[0-9a-f-]{36}/g;
 
-/** Replaces the id of a change that the reader may not see. */
+/** Text in place of the id of a change that the reader may not see. */
 const MASKED_ID = "another change";
 
 /** Replaces in sentences the ids of changes that the reader may not see. */
@@ -62,7 +62,7 @@ export async function maskErrors<T>(deps: object, run: () => Promise<T>): Promis
 }
 
 async function maskError(deps: ReadDeps, error: AppError): Promise<AppError> {
-  // The error names only the id that the caller sent.
+  // `change_not_found` names only the id that the caller sent.
   if (deps.reader === undefined || error.code === "change_not_found") return error;
   const [message = "", ...texts] = await maskOtherChanges(deps, [
     error.message,

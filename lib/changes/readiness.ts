@@ -51,7 +51,7 @@ export async function readReadiness(
   const approved = changes.flatMap(({ status }, index) => (status === "approved" ? targets[index]! : []));
   const [proven, openRows, leases, guardrailMarks, ownerRows, leaseRows, valueErrors, promotionHolds] =
     await Promise.all([
-      filterAllProvenConsents(deps, records).then((proven) => flagOutsideMandates(deps, records, proven)),
+      filterAllProvenConsents(deps, records).then((judged) => flagOutsideMandates(deps, records, judged)),
       readTargetIndex(store, "live_by_target", targets.flat(), { limit: MAX_LISTED_CHANGES + 1 }),
       store.getMany("leases", changes.flatMap(listLeaseKeys)),
       store.getMany(
@@ -87,7 +87,7 @@ export async function readReadiness(
       changesInForce: isApproved ? changesInForce : undefined,
     });
   });
-  return deps.reader ? Promise.all(readiness.map((readiness) => maskGates(deps, readiness))) : readiness;
+  return deps.reader ? Promise.all(readiness.map((shown) => maskGates(deps, shown))) : readiness;
 }
 
 async function maskGates(deps: ChangesDeps, { gates, ...readiness }: ProvenReadiness): Promise<ProvenReadiness> {

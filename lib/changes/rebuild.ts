@@ -19,6 +19,7 @@ export interface RebuildResult {
 
 /** Rebuilds every record that does not match the log. Errors: 503 `chain_broken`. */
 export async function rebuildRecords(deps: ChangesDeps): Promise<RebuildResult> {
+  // An earlier comparison may be cached; after the rebuild, this one is outdated.
   delete deps.integrity.reconciled;
   const { mismatches } = await reconcile(deps);
   const outcome: RebuildResult = { rebuilt: [], left: [] };
@@ -52,6 +53,7 @@ async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Prom
     const isRebuilt = await runTransaction<boolean>({ deps }, async (transaction) => {
       const { tx, append } = transaction;
       const { length, freeze, kpis, mandates } = latest.logged();
+      // Entries were appended in the meantime; they are read before the next attempt.
       if (length !== transaction.length) return false;
       append({ event_type: "record_rebuilt", detail: { fields, ...serviceActor() } });
       if (fields.includes("mandates")) for (const mandate of mandates.values()) storeMandate(tx, mandate);

@@ -5,7 +5,7 @@ import type { Evidence } from "./evidence.ts";
 import { parseDetail } from "./rules/event.ts";
 import { canBeApprover } from "./rules/approver_name.ts";
 
-/** Most proposals of a target that are searched for an approval. */
+/** Maximum number of proposals of a target that are searched for an approval. */
 const MAX_PROPOSALS_SEARCHED = 500;
 
 /** Events that roll a target back; a failed rollback of a plan is about the targets that it restored. */
@@ -36,7 +36,7 @@ async function isApprovedSince(evidence: Evidence, target: TargetKey, entryId: n
   return false;
 }
 
-/** Returns true for the consent that completes a quorum; an earlier consent is not enough. */
+/** Returns true for a person's consent that completes a quorum; an earlier consent is not enough. */
 function isApproval(text: string): boolean {
   const { decision, status, approver } = parseDetail(text);
   return decision === "approved" && status === "approved" && canBeApprover(approver ?? "");

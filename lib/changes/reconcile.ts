@@ -22,6 +22,7 @@ const FRESH_MS = 5000;
 
 /** A change whose record does not match the log. */
 export interface StateMismatch {
+  /** Empty for a mismatch of the freeze, the KPIs or the mandates. */
   change_id: string;
   /** As a `Mismatch` names them. */
   fields: readonly string[];
@@ -29,7 +30,7 @@ export interface StateMismatch {
 
 /** Result of the comparison. */
 export interface StateReport {
-  /** Number of compared changes. A mismatch of the freeze or the KPIs has no change id. */
+  /** Number of compared changes. */
   compared: number;
   mismatched: number;
   /** The first hundred mismatches. */

@@ -1,4 +1,4 @@
-/** Records that an intent is in force without another write, when a process starts under it or reads it again. */
+/** Records an intent as in force without waiting for another write, when a process starts under it or reads it again. */
 import type { ChangesDeps } from "./deps.ts";
 import { runTransaction } from "./transaction.ts";
 

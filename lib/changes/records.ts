@@ -31,7 +31,7 @@ declare module "../store/store.ts" {
     live_by_target: true;
     /** `<agent\nchange_id>`: pending and approved changes that agents proposed. */
     live_by_agent: true;
-    /** Proposals by agent, of the newest UTC day with any. */
+    /** Number of proposals of an agent on the last UTC day on which it proposed. */
     proposed_by_agent: DayCount;
     /** `<RFC 3339 time\nchange_id>`: approved changes that apply by themselves, by when they are due. */
     applies_due: true;
@@ -128,8 +128,8 @@ export interface LeaseFacts {
   /** Milliseconds since the epoch; any process may resolve it afterwards. */
   ends: number;
   /**
-   * True if the host may show nothing of the change after this rollback, since it showed the change before it, or a later change is
-   * in force.
+   * True if the host is allowed to show nothing of the change after this rollback: it showed the change before the rollback, or a
+   * later change is in force.
    */
   mayBeGone?: true | undefined;
   state: OperationState;

@@ -24,7 +24,7 @@ export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
   return true;
 }
 
-/** Verifies the newest entries, for a process that started on a broken log and has read none. */
+/** Verifies the newest entries, for a process that started on a broken log and has indexed nothing. */
 export const verifyRecentEntries = (deps: LossDeps): Promise<void> =>
   verifyNewestEntries(deps, { count: RECENT_ENTRIES, findSubjects });
 
@@ -32,6 +32,7 @@ export const verifyRecentEntries = (deps: LossDeps): Promise<void> =>
 async function reloadLog(deps: LossDeps): Promise<void> {
   const { store, integrity } = deps;
   const head = (await readHead(store))!;
+  // A concurrent call has reloaded the log already.
   if (head.loss?.head === integrity.knownEnd?.loss?.head) return;
   delete integrity.breach;
   delete integrity.lastPass;

@@ -77,6 +77,7 @@ async function matchesLog(
   entry: AuditEntry,
   { evidence, sha256 }: { evidence: Evidence; sha256: Sha256 },
 ): Promise<boolean> {
+  // A reply without the member `change` is itself the change, or about no change.
   const { audit_entry: _, change: member = reply, ...members } = reply;
   const change = member as Change | undefined;
   const { change_id } = entry;

@@ -38,7 +38,7 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
   return restored;
 }
 
-/** Returns true if an edit is recorded and not contested. An edit that is not recorded yet is reported first. */
+/** Returns true if an edit is recorded and not contested. An edit that is not recorded yet is recorded now, and restored later. */
 async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean> {
   const { store, clock } = deps;
   const episode = (await store.get("drift", operandId))?.value;

@@ -4,7 +4,7 @@ import { once } from "../kit/once.ts";
 import type { ProductAdapter } from "./operations/adapter_port.ts";
 import type { Intent } from "./rules/intent.ts";
 
-/** Which product this instance governs, and which instance it is. */
+/** The product that this instance governs, and the names of the instance. */
 export const identitySchema = once(() =>
   z
     .object({

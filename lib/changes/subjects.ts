@@ -8,6 +8,7 @@ import { listRolledBackTargets } from "./rules/rolled_back_targets.ts";
 const MINOR_BIT = 1;
 const HASH_BITS = ~MINOR_BIT >>> 0;
 
+/** FNV-1a with 32 bits. */
 const hashSubject = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -15,7 +16,7 @@ const hashSubject = (text: string): number => {
   return (hash & HASH_BITS) >>> 0 || 2;
 };
 
-/** Relation of an entry to a target: a change of the target was proposed, applied or rolled back (`held`), or its value restored. */
+/** Relation of an entry to a target: a change of it is proposed; is applied or rolled back (`held`); or has its value restored. */
 export type TargetRelation = "proposed" | "held" | "restored";
 
 const TARGET_RELATIONS: Readonly<Record<string, TargetRelation>> = {

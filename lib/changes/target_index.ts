@@ -8,7 +8,7 @@ import { listEntries } from "./rules/list_entries.ts";
 /** Collections whose ids are a formatted target key and one more part. */
 type TargetIndex = "live_by_target" | "owners" | "leases";
 
-/** Selects the first `limit` rows of each target, or with `reverse` the last rows; at most a page. */
+/** The first `limit` rows of each target, or with `reverse` the last ones; `limit` is at most the page size. */
 interface RowSelection {
   limit: number;
   reverse?: boolean;
@@ -41,8 +41,10 @@ export async function readTargetIndex<V extends TargetIndex>(
     }
     if (isLast || page.length < options.limit) break;
     const lastId = page.at(-1)!.id;
-    const isComplete = (targetKey: string): boolean =>
-      lastId.startsWith(targetKey) ? rowsByKey.get(targetKey)!.length === limit : lastId > targetKey !== reverse;
+    const isComplete = (targetKey: string): boolean => {
+      if (lastId.startsWith(targetKey)) return rowsByKey.get(targetKey)!.length === limit;
+      return reverse ? lastId < targetKey : lastId > targetKey;
+    };
     while (next < keys.length && isComplete(keys[next]!)) next++;
   }
   return rowsByKey;

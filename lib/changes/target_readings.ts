@@ -32,12 +32,14 @@ type Readings = Map<string, TargetKey & { at: number; reading: Promise<ExaminedT
 /** The newest readings of each adapter, by location, target and value. */
 const readingsByAdapter = new WeakMap<ProductAdapter, Readings>();
 
+/** Lists the targets of the newest readings, newest first. */
 export const listRecentlyRead = (adapter: ProductAdapter, limit: number): TargetKey[] =>
   [...(readingsByAdapter.get(adapter)?.values() ?? [])]
     .slice(-limit)
     .reverse()
     .map(({ tenant_id, target }) => ({ tenant_id, target }));
 
+/** Makes the readings of a written target too old to be reused. */
 export function expireReadings(adapter: ProductAdapter, written: TargetKey): void {
   for (const reading of readingsByAdapter.get(adapter)?.values() ?? [])
     if (isSameTarget(reading, written)) reading.at = -Infinity;

@@ -56,7 +56,7 @@ export interface CommandResult {
   entry: Json<AuditEntry>;
 }
 
-/** Checks that a transaction skips. */
+/** Checks that a transaction skips, and reads that it declares. */
 interface TransactionOptions {
   /** Runs although the clock is far behind the log: for commands that stop or undo, and for results of operations. */
   ignoresClockLag?: boolean;
@@ -77,12 +77,12 @@ type Decision<T> = (transaction: Transaction) => Promise<T | AppError>;
 export function runTransaction<T>(
   caller: { deps: ChangesDeps; replies?: undefined },
   decision: Decision<T>,
-  exceptions?: TransactionOptions,
+  options?: TransactionOptions,
 ): Promise<T>;
 export function runTransaction<T>(
   caller: Pick<Caller, "deps" | "replies">,
   decision: Decision<T>,
-  exceptions?: TransactionOptions,
+  options?: TransactionOptions,
 ): Promise<T | ReplayedReply>;
 export async function runTransaction<T>(
   { deps, replies }: Pick<Caller, "deps" | "replies">,
@@ -103,8 +103,8 @@ export async function runTransaction<T>(
       const { integrity, sha256 } = deps;
       const [head, storedBreach] = await Promise.all([readHead(tx), tx.get("meta", "breach")]);
       // After a breach that only another process reported, this check still runs: this process may know of more lost entries.
-      const isBreachReported = acceptsLoss || (integrity.breach && storedBreach);
-      if (head && !isBreachReported) await requireContinued(tx, { integrity, head });
+      const skipsEndCheck = acceptsLoss || (integrity.breach && storedBreach);
+      if (head && !skipsEndCheck) await requireContinued(tx, { integrity, head });
       if (!acceptsLoss) {
         await adoptStoredBreach(deps, tx);
         requireIntactChain(integrity.breach);
@@ -232,7 +232,7 @@ function createTransaction(
     /**
      * Reads the record of a change and verifies it against the log. With `closing`, a mismatch of its content alone is accepted.
      * With `undoing` and `resolving`, a mismatched record is rebuilt from the log if its content matches; with `resolving`, it is
-     * returned even if that fails. Errors: 404 `change_not_found`, 409 `evidence_mismatch`.
+     * returned even if that fails, unless it is malformed. Errors: 404 `change_not_found`, 409 `evidence_mismatch`.
      */
     async change(changeId: string, purpose: ReadPurpose = "any"): Promise<ChangeRecord> {
       const { record, fields } = await ledger.change(changeId);
@@ -296,6 +296,7 @@ function createTransaction(
   /** Stores the new head of the chain, indexes the appended entries, and returns the head. */
   const commit = (): ChainHead => {
     if (head !== initialHead) tx.put("meta", "chain", json(head));
+    // Entries of a transaction that did not commit are dropped from the index.
     if (logIndex.tentative.head !== initialHead.head) logIndex.reset();
     // Stops at a gap: entries that another process wrote meanwhile are read and indexed later.
     for (const { value } of appended) if (!logIndex.append(value)) break;

@@ -1,6 +1,6 @@
 /**
- * Statements for one use: without this check, sending a statement again would repeat its action. A consent needs no such check,
- * since a change accepts it only once.
+ * Statements for one use are stored, since sending one again would otherwise repeat its action. A consent needs no such check: a
+ * change accepts it only once.
  */
 import type { Tx } from "../store/store.ts";
 import type { Decision } from "./rules/statement.ts";

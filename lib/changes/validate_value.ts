@@ -1,4 +1,4 @@
-/** Validates values against the schemas of an intent. It is passed to the rules, which do not depend on the package. */
+/** Validates values against the schemas of an intent. The rules get this function as a parameter and do not import the package. */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import type { SchemaMismatch, ValidateValue } from "./rules/value_limits.ts";
 import type { ValueSchema } from "./rules/value_schema.ts";
@@ -26,10 +26,11 @@ export const validateValue: ValidateValue = (schema, value) => {
 function describe(schema: ValueSchema, errors: readonly OutputUnit[]): SchemaMismatch {
   const error = errors.find(({ keyword }) => !MEMBER_KEYWORDS.has(keyword))!;
   const path = splitPointer(error.instanceLocation);
-  // A member that additionalProperties excludes fails the schema `false`, which has no keyword.
+  // A member that additionalProperties excludes fails the schema `false`; the package reports that as the keyword.
   if (error.keyword === "false")
     return { path, keyword: "additionalProperties", range: { additionalProperties: false } };
   const keyword = error.keyword as keyof ValueSchema;
+  // The location leads to the keyword; without its last part, to the schema that has the keyword.
   const schemaPart = splitPointer(error.keywordLocation)
     .slice(0, -1)
     .reduce(getMember, schema as unknown) as ValueSchema;

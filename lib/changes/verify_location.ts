@@ -105,6 +105,7 @@ async function readCurrentDigest(
   const current = await tryReadTargetValue(product!.adapter!, change);
   if (current === undefined) return {};
   try {
+    // `null`: the target holds nothing.
     return { held_digest: current && sha256(canonicalJson(current.value)) };
   } catch {
     // The adapter reports a value that is no JSON.

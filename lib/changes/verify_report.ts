@@ -45,6 +45,7 @@ async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected
     ],
   };
   if (breach) return report;
+  // An accepted loss that explains why the expected end is missing.
   const loss = losses.find(({ known }) => known.length >= endLength);
   const lossNote = loss
     ? `; ${loss.actor} accepted at ${loss.at} that the log lost its end (entry ${loss.entry}): ${loss.message}`

@@ -20,18 +20,18 @@ import { type Readiness, readReadiness } from "./readiness.ts";
 export interface ChangeView extends Change, Readiness {
   audit_entries: AuditEntry[];
   signers: Signer[];
-  /** Actions that the reader may take, if the view is for one. */
+  /** Actions that the caller may take; absent if the view is for no caller. */
   caller?: Offers;
 }
 
-/** Reads one change with its entries, readiness, and the actions that a reader may take. Errors: 404 `change_not_found`. */
-export async function readChangeView(deps: ChangesDeps, changeId: string, reader?: Actor): Promise<ChangeView> {
+/** Reads one change with its entries, readiness, and the actions that the caller may take. Errors: 404 `change_not_found`. */
+export async function readChangeView(deps: ChangesDeps, changeId: string, caller?: Actor): Promise<ChangeView> {
   const { store } = deps;
   const records = await previewExpiry(deps, [await findVisibleChange(deps, changeId)]);
   const { change, audit } = records[0]!;
   const [entries, drift, readiness] = await Promise.all([
     readEntriesById(store, audit),
-    reader && listEpisodes(store, changeId),
+    caller && listEpisodes(store, changeId),
     createHoldFinder(deps).then((findHolds) => readReadiness(deps, records, findHolds)),
   ]);
   const { allowed_actions, missing, gates, proven } = readiness[0]!;
@@ -45,7 +45,7 @@ export async function readChangeView(deps: ChangesDeps, changeId: string, reader
     missing,
     signers: listSigners(entries),
     gates,
-    ...(reader && { caller: judgeOffers(offerInput, reader, offerContext) }),
+    ...(caller && { caller: judgeOffers(offerInput, caller, offerContext) }),
   };
 }
 

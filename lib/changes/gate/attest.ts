@@ -28,6 +28,7 @@ export interface Attester {
 export async function attest(deps: ChangesDeps, changeId: string, { signer, publicUrl }: Attester): Promise<Envelope> {
   const statement = await runTransaction<object>({ deps }, async (transaction) => {
     const { fields } = await transaction.ledger.change(changeId);
+    // `closing` accepts content that does not match; the error for it is `approval_stale`.
     const { change, applied } = await transaction.change(changeId, "closing");
     if (fields.length > 0)
       throw new AppError("approval_stale", `the content of ${changeId} is not what was proposed; it is not attested`);

@@ -9,7 +9,7 @@ import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 
 declare module "../../store/store.ts" {
   interface Collections {
-    /** `<change_id>\n<SHA-256>` */
+    /** `<change_id>\n<SHA-256 of the answer>` */
     release_checks: true;
   }
 }
@@ -32,7 +32,7 @@ export const checkRelease = (
 ): Promise<GateDecision> =>
   runTransaction<GateDecision>({ deps }, async (transaction) => {
     const { record, ...decision } = await judgeRelease(transaction, question);
-    if (record && (await isNew(transaction, question, { ...decision, caller }))) {
+    if (record && (await storeIfNew(transaction, question, { ...decision, caller }))) {
       const { target, head } = question;
       const { state, reasons } = decision;
       const circumstance = { target, head, state, reasons, ...(caller && { caller }) };
@@ -41,8 +41,8 @@ export const checkRelease = (
     return decision;
   });
 
-/** Returns true for an answer that was not returned before, and stores it. */
-async function isNew(
+/** Stores an answer; returns true if it was not stored before. */
+async function storeIfNew(
   { tx, sha256 }: Transaction,
   { target, head }: GateQuestion,
   { change_id, state, caller }: GateDecision & { caller: GateCaller | undefined },

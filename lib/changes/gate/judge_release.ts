@@ -41,11 +41,11 @@ interface TracedChange {
   lastConsentEntry: number;
 }
 
-/** Most entries of a target, and most rows of an index, that are searched. */
+/** Maximum number of entries of a target, and of rows in the index of owners, that are searched. */
 const MAX_LISTED = 500;
 /** Changes whose entries are read in one request. */
 const BATCH_SIZE = 50;
-/** Most proposals that are searched for another head, newest first, and most matches that are verified. */
+/** Maximum number of proposals and of open changes that are searched for a head, newest first, and of matches that are listed. */
 const MAX_SEARCHED = 100;
 const MAX_MATCHES = 10;
 
@@ -80,7 +80,7 @@ export async function judgeRelease(
 
 /**
  * Lists the changes that may release a target, from the log, so that no index can hide a change, and from the indexes, which reach
- * further back. `recent`: the newest proposals, newest first.
+ * further back. `recent`: changes of the newest proposals, then open changes, each newest first.
  */
 async function listCandidates(
   { tx, evidence }: Transaction,
@@ -116,6 +116,7 @@ async function findLastConsented(
 ): Promise<VerifiedRelease | undefined> {
   const { evidence, indexedAfter } = transaction;
   const lastEntryIds = await evidence.lastEntryIds(candidates);
+  // An entry before the indexed part may be about any change, so each bound is at least the last of these entries.
   const ordered = candidates
     .map((changeId, index) => ({ changeId, lastEntryId: Math.max(lastEntryIds[index]!, indexedAfter()) }))
     .sort((a, b) => b.lastEntryId - a.lastEntryId);
@@ -136,7 +137,7 @@ async function findLastConsented(
   return undefined;
 }
 
-/** Lists the newest changes with a head, in any status, newest first. */
+/** Lists the newest changes with the requested head, in any status, newest first. */
 async function findMatches(
   transaction: Transaction,
   question: GateQuestion,
@@ -166,12 +167,13 @@ async function traceChange(
   let entries = await evidence.entriesAbout(changeId, indexedAfter() + 1);
   if (entries[0]?.event_type !== "change_proposed")
     entries = await ledger.entries(changeId, await readRecord(tx, changeId));
+  // The record may name wrong entries.
   if (!foldEntries(entries)) entries = await evidence.entriesAbout(changeId, 1);
   const state = foldEntries(entries);
   return state && isTargetProposal(key, entries[0]) ? [{ state, lastConsentEntry: findLastConsent(entries) }] : [];
 }
 
-/** Reads the release of a change from its verified record; undefined if the change sets no such target. */
+/** Reads the release of a change; `mismatch` if its record is not verified, undefined if the change sets no such target. */
 async function readRelease(
   { ledger }: Transaction,
   key: TargetKey,

@@ -16,6 +16,7 @@ export async function requireUnchanged(
   if (expected && !expected.revisions.includes(revision)) {
     const entries = await ledger.entries(change_id, record);
     const lastChange = entries.findLastIndex(({ event_type }) => event_type !== "release_checked");
+    // Each entry raises the revision by one.
     const changedRevision = revision - (entries.length - 1 - lastChange);
     if (expected.revisions.some((stated) => stated >= changedRevision && stated < revision)) return;
   }

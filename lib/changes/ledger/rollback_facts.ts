@@ -48,7 +48,7 @@ const isApplied = (deps: LogDeps, operandId: string): Promise<boolean> =>
 const isAppliedTo = (record: ChangeRecord, target: TargetKey): boolean =>
   record.change.status === "applied" && findApplied(record, target)?.rolled_back_at === undefined;
 
-/** Returns true if a later change that sets a value is applied over an operand. Each apply names the owner before it. */
+/** Returns true if a later change that sets a value is applied over an operand; undefined if the log does not say. */
 async function isSuperseded(sources: FactSources, operand: Change): Promise<boolean | undefined> {
   for (let id = await sources.ledger.owner(operand); id !== null && id !== toChangeId(operand.change_id);) {
     const later = await readChange(sources, id);

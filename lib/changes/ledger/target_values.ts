@@ -15,8 +15,8 @@ export type BaseValue = (StoredValue & object & { setLater?: true }) | { readNum
 type StoredValue = { value: unknown } | { unknown: string } | undefined;
 
 /**
- * Yields the value that a target held at a moment and the values set since, oldest first, as bases for a step. A value is read only
- * when the caller requests it. `setLater`: the target did not hold the value at that moment.
+ * Yields the value that a target held at a moment and the values set since, oldest first, as bases for a step. Each value is read
+ * only when the caller requests the next one. `setLater`: the target did not hold the value at that moment.
  */
 export async function* readValuesSince(
   sources: LedgerSources,
@@ -80,7 +80,7 @@ async function findOwnerBefore(
   const rolledBack = await readVerified(sources, change_id);
   const remaining = await readVerified(sources, target_holds);
   if (!rolledBack?.applied || !remaining?.applied) return UNKNOWN;
-  // If a later change owns the target, a rollback does not change its value.
+  // If a later change owned the target, the rollback did not change the owner.
   return remaining.applied.entry > rolledBack.applied.entry ? target_holds : change_id;
 }
 

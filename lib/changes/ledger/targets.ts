@@ -70,7 +70,7 @@ async function findStoredApply(
   return newest && evidence.storedEntry(Number(newest.id.slice(prefix.length)));
 }
 
-/** Finds what a rollback records about a target: the owner after the rollback, and the owner that the change had replaced. */
+/** Finds the owner of a target after a rollback (`target_holds`), and the owner that the change had replaced (`target_held`). */
 export async function findOwnerAfterRollback(
   sources: LedgerSources,
   { change: { change_id }, applied }: ChangeRecord,
@@ -86,7 +86,7 @@ export async function findOwnerAfterRollback(
 
 /**
  * Finds the newest earlier owner that is still applied, undefined if the log does not say; `skipped`: earlier owners that are not
- * applied any more. Each apply names the owner before it, and each rollback the owner after it, so no change is visited twice.
+ * applied any more. Each apply names the owner before it, and each rollback the owner after it; no valid log names a change twice.
  */
 async function findPreviousOwner(
   sources: LedgerSources,
@@ -150,6 +150,7 @@ export async function listOpenChanges(sources: LedgerSources, target: TargetKey)
     const { id, change_id, detail } = entry;
     if (isOpenChange(foldEntries(await evidence.entriesAbout(change_id, id))?.change.status))
       openChanges.push(change_id);
+    // `alone`: no older change was open.
     if (openChanges.length === MAX_LISTED_CHANGES || parseDetail(detail).alone) break;
   }
   return openChanges;

@@ -13,7 +13,7 @@ import { type ChangeRecord, type ChangeState, listDifferences } from "../rules/r
  */
 export type Mismatch = readonly string[];
 
-/** Computes the state of a change from its entries; undefined if one is missing, is about another change, or does not follow. */
+/** Computes the state of a change from its entries; undefined if there are none, or one is missing or does not follow. */
 export function foldEntries(entries: readonly (AuditEntry | undefined)[]): ChangeState | undefined {
   const [first] = entries;
   const proposal = first && parseEvent(first);

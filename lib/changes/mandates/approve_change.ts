@@ -32,6 +32,7 @@ export interface ProposalFacts {
   input: ProposeInput;
   actor: Actor;
   places: readonly TargetLocation[] | undefined;
+  /** As in `Findings`. */
   seen?: readonly string[] | null | undefined;
   readings?: readonly SystemReading[] | undefined;
 }
@@ -139,7 +140,7 @@ export function findValueViolation({ error, first, setLater }: ValueJudgement): 
 
 const toSentence = ({ message }: AppError): string => `${message[0]!.toUpperCase()}${message.slice(1)}.`;
 
-/** Counts a change: each of its entries for the daily limit. Returns the violated limit if none is left. */
+/** Counts a change, and each of its entries for the daily limit. Returns the approval, or the limit that is used up. */
 async function countChange(
   { evidence, at }: Transaction,
   mandate: MandateRecord,
@@ -169,5 +170,6 @@ export async function countUsedToday(
   const newest = await findNewestOnDay(at, (since) =>
     evidence.walkMandateConsents(mandateApproverName(mandateId), since),
   );
+  // A consent without a number counts as if the limit were used up.
   return newest ? (parseDetail(newest.detail).mandate?.number ?? Infinity) : 0;
 }

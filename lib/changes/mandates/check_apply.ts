@@ -1,4 +1,4 @@
-/** Checks at each use of a change that only a mandate approved that it still lies inside the mandate. */
+/** Checks that a change lies inside the mandate that alone approved it, again at each use of the change. */
 import { AppError } from "../../kit/errors.ts";
 import { readRecordedBases, type SystemReading } from "../judge_values.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
@@ -24,8 +24,9 @@ interface ApplyValues {
 type MandateContext = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
- * Requires that a change that only a mandate approved lies inside it at the moment of the transaction. Steps are judged if
- * values are provided. Returns the numbers in its targets that no change of this service set. Errors: 403 `consent_incomplete`.
+ * Requires that a change lies inside its mandate at the moment of the transaction, if only the mandate approved it. Steps are
+ * judged if values are provided. Returns the numbers in its targets that no change of this service set. Errors: 403
+ * `consent_incomplete`.
  */
 export async function requireInsideMandate(
   transaction: MandateContext,
@@ -36,7 +37,7 @@ export async function requireInsideMandate(
   const { violation, step_base } = await findMandateViolation(transaction, change, applyValues);
   if (!violation) return step_base;
   const { change_id } = change;
-  const withoutMandate = removeMandateConsent(change);
+  const withoutMandate = deactivateMandateConsent(change);
   const missing = listMissingConsents(withoutMandate, intent);
   throw new AppError(
     "consent_incomplete",
@@ -45,7 +46,7 @@ export async function requireInsideMandate(
   );
 }
 
-/** Returns the change without its mandate's consent, if it now lies outside the mandate. */
+/** Returns the change with the consent of its mandate flagged as inactive, if the change now lies outside the mandate. */
 export async function dropInvalidMandate(
   transaction: MandateContext,
   change: Change,
@@ -54,17 +55,17 @@ export async function dropInvalidMandate(
   if (change.status !== "approved" || findApprovingMandate(change) === undefined) return change;
   const recorded = await readRecordedBases(transaction.ledger, record);
   const { violation } = await findMandateViolation(transaction, change, { readings: undefined, recorded });
-  return violation ? removeMandateConsent(change) : change;
+  return violation ? deactivateMandateConsent(change) : change;
 }
 
-const removeMandateConsent = (change: Change): Change => ({
+const deactivateMandateConsent = (change: Change): Change => ({
   ...change,
   approvals: change.approvals.map((approval) =>
     isMandateApproval(approval) ? { ...approval, inactive: true as const } : approval,
   ),
 });
 
-/** Returns the bound that a change that only a mandate approved violates now. */
+/** Finds the bound of its mandate that a change violates now, if only the mandate approved it. */
 async function findMandateViolation(
   transaction: MandateContext,
   change: Change,

@@ -36,6 +36,7 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
     const lastEntryId = lastEntryIds[index]!;
     const isOpen = lastEntryId === consent || (await isStillOpen(evidence, changeId, first));
     if (isOpen) open++;
+    // The last entry of a closed change may be newer than the durable part; within that part it is then still open.
     if (consent <= durable && (isOpen || lastEntryId > durable)) openChanges.set(changeId, consent);
   }
   if (cached.upTo <= durable) countByMandate.set(mandate_id, { upTo: durable, open: openChanges });

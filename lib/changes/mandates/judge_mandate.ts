@@ -29,7 +29,7 @@ export interface MandateStatusSources extends MandateSources {
 
 /** The status of a mandate. */
 export interface MandateStatus {
-  /** Why it approves nothing; undefined if it is active. */
+  /** Why the mandate approves nothing; undefined if it is active. */
   inactive?: string | undefined;
   /** Signatures that the mandate lacks. */
   missing: MissingConsent[];
@@ -62,13 +62,13 @@ export async function judgeMandate(sources: MandateStatusSources, mandate: Manda
   return createStatus(at < bounds.from ? `It begins at ${bounds.from}.` : undefined);
 }
 
-/** Returns the entry of the last accepted loss before the moment of judgement; 0 without one. */
+/** Returns the entry of the last accepted loss; 0 if there is none, or if it came after the moment of judgement. */
 async function findAcceptedLoss({ findLastLossId, until = Infinity }: MandateStatusSources): Promise<number> {
   const loss = await findLastLossId();
   return loss > until ? 0 : loss;
 }
 
-/** Finds a KPI below its floor by the feeds in the log, also if no suspension was recorded. */
+/** Finds a KPI that is below its floor now by the feeds in the log, also if no suspension was recorded. */
 const findBelowToday = async ({ tx, evidence, product, until }: MandateStatusSources, mandate: MandateRecord) =>
   evidence && until === undefined ? findKpiBelowFloorNow({ tx, evidence, product }, mandate) : undefined;
 
@@ -82,8 +82,8 @@ export async function isMandateActive(sources: MandateStatusSources, mandateId: 
 async function listMissingNow(sources: MandateStatusSources, mandate: MandateRecord): Promise<MissingConsent[]> {
   const { intent } = sources.product;
   const missing = listMissingSignatures(await listSigners(sources, mandate, "mandate"), mandate.bounds, intent);
-  const isResumed = mandate.state === "suspended" || mandate.resumes.length > 0;
-  if (missing.length > 0 || !isResumed) return missing;
+  const needsResumption = mandate.state === "suspended" || mandate.resumes.length > 0;
+  if (missing.length > 0 || !needsResumption) return missing;
   return listMissingSignatures(await listSigners(sources, mandate, "mandate_resume"), mandate.bounds, intent);
 }
 

@@ -1,4 +1,4 @@
-/** Converts the limits of mandates into rules for values, so that the same code judges values under both. */
+/** Converts the limits of mandates into rules like those of an intent, so that the same code judges values by both. */
 import type { Reads } from "../../store/store.ts";
 import type { MandateLimits } from "../rules/mandate.ts";
 import type { TargetRule } from "../rules/target_rules.ts";

@@ -55,7 +55,7 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
     return run({ tx: deps.store, evidence, origin: head.origin, at, product: deps.product!, findLastLossId });
   });
 
-/** Returns true for a mandate that is no old draft, and that an agent with `read: own` may read. */
+/** Returns true for a mandate that is no old draft, and that the reader, if there is one, may read. */
 const isVisible = (mandate: MandateRecord, reader: RestrictedReader | undefined, now: number): boolean =>
   !isOldDraft(mandate, now) && (!reader || normalizeName(reader.name) === mandate.bounds.agent);
 

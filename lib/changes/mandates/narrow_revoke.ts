@@ -73,12 +73,13 @@ export async function maintainMandates(deps: ChangesDeps): Promise<void> {
   await endOverdue(deps);
 }
 
-/** Records the end of mandates that have expired by a trusted clock, and removes old drafts. */
+/** Records the end of mandates that have expired by the confirmed time, and removes old drafts. */
 async function endOverdue(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
   for await (const { id } of listRecords(store, "mandates_by_agent", { keysOnly: true })) {
     const mandateId = id.slice(id.lastIndexOf("\n") + 1);
     const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
+    // `until` is not a number if the record is missing.
     if (!(until <= clock.now()) || (await readConfirmedTime(deps, store, until)) < until) continue;
     await runTransaction<void>({ deps }, async (transaction) => {
       const mandate = await readMandate(transaction, mandateId);

@@ -17,7 +17,7 @@ export interface MandateSources {
 /** Cache of parsed entries, since folding a mandate and judging its signatures read the same entries. */
 const parsedEvents = new WeakMap<AuditEntry, MandateEvent>();
 
-/** Reads an entry about a mandate. */
+/** Parses an entry about a mandate. */
 export function parseMandateEvent(entry: AuditEntry): MandateEvent {
   const cached = parsedEvents.get(entry);
   if (cached) return cached;
@@ -80,7 +80,7 @@ export async function findMandate(sources: MandateSources, mandateId: string): P
 export const createMandateNotFoundError = (mandateId: string): AppError =>
   new AppError("mandate_not_found", `there is no mandate ${mandateId}`, { mandate_id: mandateId });
 
-/** Most mandates of one agent that a proposal reads. */
+/** Maximum number of mandates of one agent that a proposal reads. */
 const MAX_PER_AGENT = 100;
 
 /** Lists the ids of signed mandates of an agent that have not ended, oldest first. */

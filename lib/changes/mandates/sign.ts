@@ -114,14 +114,15 @@ export const resumeMandate = (caller: Caller, input: MandateInput): Promise<Mand
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
     const mandate = await findMandate(transaction, input.mandate_id);
     const createRejection = (reason: string): AppError => createDecisionRejection(mandate, reason);
-    const isLost = mandate.state === "active" && (await transaction.findLastLossId()) > mandate.counts_from;
-    if (mandate.state !== "suspended" && !isLost) throw createRejection(`it is ${mandate.state}, and not suspended`);
+    const isSuspendedByLoss = mandate.state === "active" && (await transaction.findLastLossId()) > mandate.counts_from;
+    if (mandate.state !== "suspended" && !isSuspendedByLoss)
+      throw createRejection(`it is ${mandate.state}, and not suspended`);
     const { bounds } = await judgeMandate(transaction, mandate);
     if (!bounds) throw createRejection("the intent has no policy.mandates");
     if (bounds.until <= transaction.at) throw createRejection(`it ended at ${bounds.until}`);
     const below = await findKpiBelowFloorNow(transaction, mandate);
     if (below) throw createRejection(`${below.kpi} is ${below.value}, worse than its floor`);
-    const suspended = isLost ? { ...mandate, resumes: [] } : mandate;
+    const suspended = isSuspendedByLoss ? { ...mandate, resumes: [] } : mandate;
     const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);
     const status = missing.length === 0 ? "active" : "suspended";
     const detail = { revision: mandate.revision, status, approver: input.approver, note, ...facts };

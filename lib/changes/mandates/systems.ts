@@ -11,7 +11,7 @@ export function listSystems(adapter: ProductAdapter | undefined): MandateSystem[
   return names.map((name) => configured.find((system) => system.name === name) ?? { name });
 }
 
-/** Lists the systems that the targets of a mandate reach. */
+/** Lists the systems that the targets of a mandate reach: all of them if the adapter does not say. */
 export function listReachedSystems(
   adapter: ProductAdapter | undefined,
   { targets, kinds, tenants }: Pick<MandateBounds, "targets" | "kinds" | "tenants">,

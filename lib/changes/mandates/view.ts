@@ -25,7 +25,7 @@ export interface MandateView extends MandateBounds {
   left: { today: number; open: number };
   suspension: Suspension | null;
   ended: MandateRecord["ended"];
-  /** Why it approves nothing; null if it is active. */
+  /** Why the mandate approves nothing; null if it is active. */
   inactive: string | null;
 }
 
@@ -66,7 +66,7 @@ export async function viewMandate(sources: ViewSources, mandate: MandateRecord):
     signed_at,
     note,
     systems,
-    signatures: signatures.map(({ approver, at }) => ({ approver, at })),
+    signatures: signatures.map(({ approver, at: signedAt }) => ({ approver, at: signedAt })),
     missing,
     used,
     left,

@@ -47,7 +47,7 @@ export function requireMovableStore({ to, name }: Pick<Destination, "to" | "name
 /** Rejects a store that has records. Errors: `MoveRejected`. */
 export async function requireEmpty(destination: Destination): Promise<void> {
   for await (const page of requireMovableStore(destination).dump()) {
-    if (!page.some(({ json }) => json)) continue;
+    if (!page.some(({ json: text }) => text)) continue;
     const head = await readHead(destination.to);
     const contents = head ? `the log ${head.origin} with ${head.length} entries` : "records";
     throw new MoveRejected(`${destination.name} is not empty: it has ${contents}. Name an empty store`);

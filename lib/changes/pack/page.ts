@@ -82,7 +82,7 @@ export async function* packPage(deps: PageDeps, scope: Scope): AsyncGenerator<st
 const formatHeadings = (names: readonly string[]): string =>
   `<tr>${names.map((name) => `<th scope="col">${name}</th>`).join("")}</tr>`;
 const formatRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
+const formatCode = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 const formatTime = (at: string): string => `<time datetime="${escapeHtml(at)}">${escapeHtml(at)}</time>`;
 
 /** Formats a table of facts; a fact without a value is left out. */
@@ -96,14 +96,15 @@ function formatFacts(facts: readonly (readonly [name: string, html: string | nul
 function formatChange({ change, entries }: RecordedChange): string {
   const { erased } = change;
   const isUnstated = (field: "risk" | "reversible"): boolean => change.unstated?.includes(field) ?? false;
-  const text = (value: string | null): string | null => (value === null || value === "" ? null : escapeHtml(value));
+  const escapeIfStated = (value: string | null): string | null =>
+    value === null || value === "" ? null : escapeHtml(value);
   return [
-    `<section class="change"><h2>${code(change.change_id)}</h2>`,
+    `<section class="change"><h2>${formatCode(change.change_id)}</h2>`,
     formatFacts([
       ["Summary", erased ? null : escapeHtml(change.summary)],
       ["Status", `${change.status}${change.resolution ? ` (${change.resolution})` : ""}`],
       ["Tenant", escapeHtml(change.tenant_id)],
-      ["Target", code(change.target)],
+      ["Target", formatCode(change.target)],
       [
         "Kind, tier, risk",
         `${change.kind.replaceAll("_", " ")}, ${change.tier}, ${isUnstated("risk") ? "risk not stated" : change.risk}`,
@@ -117,22 +118,22 @@ function formatChange({ change, entries }: RecordedChange): string {
           : `${change.affected_users} ${change.affected_users === 1 ? "person" : "people"}`,
       ],
       ["Can be undone", isUnstated("reversible") ? "not stated" : formatYesNo(change.reversible)],
-      ["Rationale", erased ? null : text(change.rationale)],
-      ["Proposer", text(change.proposer)],
-      ["Asked for by", text(change.asked_by ?? null)],
+      ["Rationale", erased ? null : escapeIfStated(change.rationale)],
+      ["Proposer", escapeIfStated(change.proposer)],
+      ["Asked for by", escapeIfStated(change.asked_by ?? null)],
       ["Proposed", formatTime(change.created_at)],
       ["Decided", change.decided_at && formatTime(change.decided_at)],
       ["Applied", change.applied_at && formatTime(change.applied_at)],
       ["Rolled back", change.rolled_back_at && formatTime(change.rolled_back_at)],
     ]),
     erased
-      ? `<h3>Content</h3><p>It was erased on ${formatTime(erased.at)}, by entry ${erased.entry}. What is left of it, with the digest ${code(erased.digest)}:</p>`
-      : `<h3>Content</h3><p>What was consented to, to the byte; its SHA-256 is the digest ${code(change.digest)}.</p>`,
+      ? `<h3>Content</h3><p>It was erased on ${formatTime(erased.at)}, by entry ${erased.entry}. What is left of it, with the digest ${formatCode(erased.digest)}:</p>`
+      : `<h3>Content</h3><p>What was consented to, to the byte; its SHA-256 is the digest ${formatCode(change.digest)}.</p>`,
     `<pre>${escapeHtml(canonicalContent(change))}</pre>`,
     `<h3>What happened</h3><table><thead>${formatHeadings(["Entry", "When", "What", "By, and how that is known", "Note"])}</thead><tbody>`,
     ...entries.map(formatChangeEntry),
     `</tbody></table><h3>Hashes of these entries</h3><table><thead>${formatHeadings(["Entry", "current_hash"])}</thead><tbody>`,
-    ...entries.map(({ id, current_hash }) => formatRow([String(id), code(current_hash)])),
+    ...entries.map(({ id, current_hash }) => formatRow([String(id), formatCode(current_hash)])),
     "</tbody></table></section>",
   ].join("\n");
 }
@@ -162,7 +163,7 @@ const AUTHENTICATION_TEXTS: Readonly<Record<string, string>> = {
 function formatChangeEntry(entry: AuditEntry): string {
   const facts = parseFacts(entry);
   const authentication = AUTHENTICATION_TEXTS[String(facts["authenticated"])];
-  const key = typeof facts["key"] === "string" ? `<br>${code(facts["key"])}` : "";
+  const key = typeof facts["key"] === "string" ? `<br>${formatCode(facts["key"])}` : "";
   const actor = findActorName(facts);
   return formatRow([
     String(entry.id),
@@ -175,7 +176,7 @@ function formatChangeEntry(entry: AuditEntry): string {
 
 function formatEntry(entry: AuditEntry): string {
   const facts = parseFacts(entry);
-  const change = entry.change_id === "" ? "" : code(entry.change_id);
+  const change = entry.change_id === "" ? "" : formatCode(entry.change_id);
   return formatRow([String(entry.id), formatTime(entry.timestamp), describeEntry(entry), change, findActorName(facts)]);
 }
 
@@ -188,7 +189,7 @@ async function* formatIntents({ store }: PageDeps, scope: Scope): AsyncGenerator
       yielded.add(hash);
       const text = (await store.get("manifests", hash))?.value;
       const manifest = text === undefined ? "It is not in the store." : JSON.stringify(JSON.parse(text), null, 2);
-      yield `<h3>${code(hash)}</h3><pre>${escapeHtml(manifest)}</pre>`;
+      yield `<h3>${formatCode(hash)}</h3><pre>${escapeHtml(manifest)}</pre>`;
     }
   return undefined;
 }

@@ -37,6 +37,7 @@ export async function* readScopeEntries(store: Store, scope: Scope): AsyncGenera
 }
 
 const isInScope = ({ timestamp }: AuditEntry, scope: Scope): boolean =>
+  // `~` sorts after every timestamp.
   "change_id" in scope || (scope.from <= timestamp && timestamp < (scope.to ?? "~"));
 
 const parseRow = ({ text }: { text: string }): ScopedEntry => ({ text, entry: JSON.parse(text) as AuditEntry });
@@ -55,7 +56,8 @@ export async function* readScopeChanges(store: Store, scope: Scope): AsyncGenera
       for (const recorded of await readRecordedChanges(store, changeIds.slice(start, start + CHANGES_PER_READ))) {
         const { change, entries } = recorded;
         const firstId = firstIdByChange.get(change.change_id)!;
-        // A change with an earlier entry in scope was yielded with an earlier page. Timestamps go back after an accepted clock.
+        // A change with an earlier entry in scope was yielded with an earlier page. Between
+        // entries in scope there may be others, since timestamps go back if the clock was set back.
         const wasYielded = entries.some((entry) => begin! <= entry.id && entry.id < firstId && isInScope(entry, scope));
         if (!wasYielded) yield recorded;
       }

@@ -33,7 +33,7 @@ function createHeader(name: string, size: number, mtime: number): Uint8Array {
   write(116, formatOctal(0, 7)); // group
   write(124, formatOctal(size, 11));
   write(136, formatOctal(Math.floor(mtime / 1000), 11));
-  write(148, " ".repeat(8)); // the checksum counts as blanks
+  write(148, " ".repeat(8)); // in the checksum, its own field counts as blanks
   write(156, "0"); // a regular file
   write(257, "ustar\x0000");
   const checksum = header.reduce((sum, byte) => sum + byte, 0);

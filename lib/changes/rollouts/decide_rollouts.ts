@@ -28,8 +28,8 @@ export interface RolloutPass {
   rolled_back: string[];
 }
 
-type Step = "advanced" | "rollback" | undefined;
-type RolloutDecision = Step | OrderedAdvance;
+type RolloutAction = "advanced" | "rollback" | undefined;
+type RolloutDecision = RolloutAction | OrderedAdvance;
 
 /** Decides on every running rollout, each in its own transaction; an error in one does not stop the others. */
 export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
@@ -38,12 +38,12 @@ export async function decideRollouts(deps: ChangesDeps): Promise<RolloutPass> {
   for await (const { id } of listRecords(deps.store, "rollouts_running", { keysOnly: true })) {
     const canAdvance = deps.clock.now() < end;
     try {
-      const step = await deps.mutex(id, async () => {
+      const action = await deps.mutex(id, async () => {
         const decision = await decide(deps, id, canAdvance);
         return typeof decision === "object" ? advance(deps, decision) : decision;
       });
-      if (step === "advanced") pass.advanced.push(id);
-      if (step === "rollback" && (await rollBack(deps, id))) pass.rolled_back.push(id);
+      if (action === "advanced") pass.advanced.push(id);
+      if (action === "rollback" && (await rollBack(deps, id))) pass.rolled_back.push(id);
     } catch (error) {
       deps.log.error("a rollout could not be decided on", { change_id: id, error: String(error) });
     }
@@ -61,7 +61,7 @@ const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promi
       if (!record || !isRollingOut(record.change)) return undefined;
       const { change, rollout } = record;
       if (rollout!.stopped !== undefined) return (await isRollbackDue(transaction, changeId)) ? "rollback" : undefined;
-      // While another operation is under way on its target, the value is about to change.
+      // While another operation is under way on the target of the change, the value is about to change.
       const ownLease = await readLease(tx, change);
       const other = selectOtherLease(change, await listOtherLeases(tx, [change]));
       const isUnresolvedAdvance = ownLease?.operation === "stage" && ownLease.state !== "running";
@@ -89,7 +89,7 @@ const decide = (deps: ChangesDeps, changeId: string, canAdvance: boolean): Promi
   );
 
 /** Sets an ordered advance on the target system; a failure is recorded, and the next cycle decides again. */
-async function advance(deps: ChangesDeps, ordered: OrderedAdvance): Promise<Step> {
+async function advance(deps: ChangesDeps, ordered: OrderedAdvance): Promise<RolloutAction> {
   try {
     await runAdvance({ deps }, ordered);
     return "advanced";

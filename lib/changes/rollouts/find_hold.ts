@@ -31,13 +31,14 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
     requireConsented(proven, intent);
     await requireInsideMandate(transaction, proven);
   });
-  const unproven = rejection ?? (await findUnprovenAction(transaction, record));
-  if (unproven) return unproven;
+  const consentProblem = rejection ?? (await findUnprovenAction(transaction, record));
+  if (consentProblem) return consentProblem;
   const notAllowed = await catchError(() => requireSchemas(change, policy, validateValue));
   if (notAllowed) return notAllowed;
   const problem = findStagesProblem(change, policy.stages);
   if (problem !== undefined)
     return new AppError("value_not_allowed", `the plan of ${change_id} ${problem}`, { change_id });
+  // The spelling of targets matters only to an adapter that locates them.
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });
   if (isEmergencyApproved(proven, intent)) return undefined;

@@ -15,8 +15,8 @@ import type { CommandResult, Transaction } from "../transaction.ts";
 import { recordAdvance } from "./record_advance.ts";
 
 /**
- * Checks that the split of a step is set; `overwritten`: it was set, and the target holds another value now; `unverified`: the
- * host shows the change as rolled back; undefined: the host does not answer.
+ * Checks that the split of a step is set. `open`: an attempt may still take effect; `overwritten`: it was set, and the target holds
+ * another value now; `unverified`: the host shows the change as rolled back; undefined: the host does not answer.
  */
 export async function findStep(
   adapter: ProductAdapter,
@@ -28,7 +28,8 @@ export async function findStep(
   );
   if (state !== "done") return state;
   const host = await tryReadHostState(adapter, change);
-  if (host === undefined || host === "applied") return host && "done";
+  if (host === undefined) return undefined;
+  if (host === "applied") return "done";
   return host === "rolled_back" ? "unverified" : "overwritten";
 }
 

@@ -76,6 +76,7 @@ type Stages = NonNullable<Change["stages"]>;
 
 function measureSteps(stages: Stages, totals: readonly FedTotals[]): RolloutView["measured"] {
   const step = Math.max(0, ...totals.map((row) => row.step));
+  // Only the readings of the decision are used; they do not depend on hours.
   const { readings } = decideRollout(toPlan(stages), { step, hours: 0, silent: 0, cells: toCells(totals) });
   return readings.flatMap(({ step: readingStep, kpi, treated, control, worse_low, worse_high }) => {
     const row = totals.find((fed) => fed.step === readingStep && fed.kpi === kpi);

@@ -15,8 +15,8 @@ const CONTINUING_ACTIONS = new Map<string, "resume" | "advance">([
 ]);
 
 /**
- * Returns an error 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed resume or
- * advance came after it.
+ * Returns an error 403 `proof_invalid` if a resume or an advance lacks the signature that today's intent requires, and no signed
+ * resume or advance came after it.
  */
 export async function findUnprovenAction(
   { tx, origin, product }: Pick<Transaction, "tx" | "origin" | "product">,
