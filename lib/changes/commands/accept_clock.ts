@@ -29,6 +29,7 @@ export const acceptClock = (caller: Caller, input: ServiceActionInput): Promise<
           "the clock is not behind the last audit entry: there is nothing to accept",
           { allowed: [] },
         );
+      // Leases that were taken by the clock that was ahead would end too late.
       await shortenLeases(transaction);
       const at = new Date(now).toISOString();
       const entry = append({ event_type: "clock_accepted", detail: { ...detail, last } }, at);

@@ -66,7 +66,7 @@ async function recordLoss(transaction: Transaction, caller: Caller, input: LossI
   return { known, length, head, entry };
 }
 
-/** Describes the lost entries. */
+/** Describes the lost entries. The log may have grown beyond its lost end since. */
 function describeLoss(known: LostEnd, length: number): string {
   if (known.head === null) return `after ${length}, of which nobody knows how many there were,`;
   return length < known.length ? `after ${length} up to ${known.length}` : `up to ${known.length}`;

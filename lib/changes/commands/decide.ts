@@ -33,7 +33,7 @@ export interface DecisionInput extends ProofInput {
   seen?: readonly string[] | undefined;
 }
 
-/** A recorded decision; `missing`: consents that are needed in addition to an approval. */
+/** A recorded decision; `missing`: the consents that are still needed after an approval. */
 export interface DecisionResult extends CommandResult {
   missing: MissingConsent[];
 }
@@ -53,7 +53,7 @@ function requireObservedDigests(
     throw invalidField("seen", `is required: ${reason}; ${path} has the digests`);
   }
   if (seen.length === count) return;
-  const needed = `${count} ${count === 1 ? "digest" : "digests"}, one a place that can be read`;
+  const needed = `${count} ${count === 1 ? "digest" : "digests"}, one for each place that can be read`;
   throw invalidField("seen", `must have ${needed}, and has ${seen.length}; ${path} has them`);
 }
 
@@ -73,7 +73,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const { adapter } = transaction.product;
     const openLease = leases.find((lease) => !explainStranded(adapter, before.change, lease));
     if (openLease) throw createLeaseError(openLease);
-    // The locations of these leases have moved, so their operations cannot be resolved; they must not block other changes.
+    // All leases are stranded: their locations have moved, so no operation can be resolved; they must not block other changes.
     for (const lease of leases) await endLease(transaction, lease);
     const decision = emergency ? ("approve_emergency" as const) : type;
     const statementFacts = { decision, ...createChangeFacts(decision, before.change), seen, approver: name, note };

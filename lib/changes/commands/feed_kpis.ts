@@ -28,10 +28,10 @@ export interface KpiResult extends Receipt {
 }
 
 /**
- * Authorizes a feed of KPIs and returns its actor with the facts of the signature. Errors: 403 `not_permitted`, 400
+ * Authorizes a feed of KPIs; returns its actor, with the facts of the signature if there is one. Errors: 403 `not_permitted`, 400
  * `invalid_field`, those of a signature.
  */
-async function findFeeder(
+async function authorizeFeeder(
   transaction: Transaction,
   caller: Caller,
   kpis: KpiFeed["values"],
@@ -53,7 +53,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
   const namedIdentity = identity && { ...identity, person: identity.person || undefined };
   const result = await runTransaction(caller, async (transaction) => {
     requirePerson({ deps, identity: namedIdentity }, "actor", input.actor);
-    const feeder = await findFeeder(transaction, caller, fed, input);
+    const feeder = await authorizeFeeder(transaction, caller, fed, input);
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
     const after = addFeedValues(before, fed, at, transaction.nextEntryId());

@@ -41,6 +41,7 @@ export async function feedSamples(caller: Caller, { change_id, rows }: SampleFee
       const { change } = record;
       const by = requireFeeder(caller, change);
       const { intent } = transaction.product;
+      // No rollout is at step -1, so this throws the error of a change that is not being rolled out.
       if (!isRollingOut(change)) requireRollout(change, -1, intent);
       const storedRows = new Map((await readSamples(transaction.tx, change_id)).map((row) => [rowKey(row), row]));
       const fedKeys = new Set<string>();

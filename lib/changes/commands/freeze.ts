@@ -30,7 +30,7 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
     if (until !== undefined && Date.parse(until) <= now) throw invalidField("until", "must be in the future");
     const current = findActiveFreeze(await findLastFreeze(transaction), now);
     if (current && until !== undefined && (current.until === null || Date.parse(until) < Date.parse(current.until)))
-      throw invalidField("until", `must not be before the end of the freeze in force; unfreeze the service first`);
+      throw invalidField("until", "must not be before the end of the freeze in force; unfreeze the service first");
     const freeze = { actor: facts.actor, note, until: until ?? null, at };
     const entry = append({ event_type: "service_frozen", detail: { ...facts, until: freeze.until } });
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });

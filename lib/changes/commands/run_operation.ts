@@ -85,7 +85,7 @@ export async function runOperation(
   });
 }
 
-/** Reads the host's states of an applied change, since a host that shows nothing before a rollback shows nothing after it. */
+/** Reads the host's states of an applied change, which decide `mayBeGone` of the leases of its rollback. */
 async function readStatesBeforeRollback(
   { store, product }: Caller["deps"],
   changeId: string,
@@ -144,7 +144,7 @@ async function commitRun(
   ended: readonly EndedLease[],
 ): Promise<OperationResult | ReplayedReply> {
   const { change_id } = record.change;
-  const request = leases[0]!;
+  const firstLease = leases[0]!;
   const adapter = caller.deps.product!.adapter!;
   const toResult = ({ operand, result }: OperandOutcome): DoneOperand["adapter"] | undefined =>
     result && { name: nameSystem(adapter, operand), ...result };
@@ -159,11 +159,11 @@ async function commitRun(
     if (run.ok) {
       const carriedOut = run.outcomes.map((outcome) => ({ operand: outcome.operand, adapter: toResult(outcome)! }));
       // Entries of a plan that no target system carries are only recorded.
-      const planned = request.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
+      const planned = firstLease.operation === "apply" ? listOperands(before.change) : listAppliedOperands(before);
       const recordedOnly = planned.filter(({ change_id: id }) => operands.every((operand) => operand.change_id !== id));
       const done = [...carriedOut, ...recordedOnly.map((operand) => ({ operand, adapter: null }))];
-      const { replaced, ...recorded } = await recordSuccess(transaction, before, request, done);
-      // If a later rollback restores the replaced value, that is no edit from outside.
+      const { replaced, ...recorded } = await recordSuccess(transaction, before, firstLease, done);
+      // The replaced changes need no drift check: a rollback may restore their values, which is no edit from outside.
       for (const { target_held } of replaced) if (target_held !== null) forgetOperands(caller.deps, target_held);
       const [first] = carriedOut;
       if (!isPlan(before.change)) return { ...recorded, adapter: omitPrevious(first!.adapter) };
@@ -172,10 +172,10 @@ async function commitRun(
         target,
         ...omitPrevious(result),
       }));
-      return { ...recorded, adapter: { name, result: OPERATION_RESULTS[request.operation], sets } };
+      return { ...recorded, adapter: { name, result: OPERATION_RESULTS[firstLease.operation], sets } };
     }
     const outcomes = run.outcomes.map((outcome) => ({ ...outcome, adapter: toResult(outcome) }));
-    const { value: entry } = (await recordFailure(transaction, before, request, run.failure, outcomes)).entry;
+    const { value: entry } = (await recordFailure(transaction, before, firstLease, run.failure, outcomes)).entry;
     const { stage, host, error, rejected: isRejected } = run.failure;
     if (isRejected) return createRejection(name, error);
     const { status } = before.change;
@@ -204,7 +204,7 @@ async function commitRun(
   };
   return runTransaction(caller, recordRun, {
     ignoresClockLag: true,
-    prefetch: prefetchOperation(change_id, request.operation),
+    prefetch: prefetchOperation(change_id, firstLease.operation),
   });
 }
 

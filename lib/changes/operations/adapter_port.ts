@@ -3,7 +3,10 @@ import type { GithubGate } from "../../github/gate.ts";
 import type { Stages } from "../../rollout/stages.ts";
 import type { Change } from "../rules/change.ts";
 
-/** The host product's state of a change; `unknown` if the target holds neither the change's value nor the one before it. */
+/**
+ * The host product's state of a change. `absent`: it shows nothing of the change; `unknown`: the target holds neither the
+ * change's value nor the one before it.
+ */
 export type HostState = "applied" | "rolled_back" | "absent" | "unknown";
 
 /** The result of an adapter; `result` is a word for people and programs (`applied`, `rolled_back`, `superseded`). */
@@ -125,8 +128,8 @@ export type ChangeWithStages = ChangeAtTarget & { stages?: Stages | undefined };
  * Carries approved changes to the host product. Each entry of a plan is passed as a change with the id
  * `<change_id>.<number from 1>`. Every operation is safe to repeat for one `change_id`, stops when `signal` aborts (after 10 s),
  * and throws if it fails; the thrown message is audited, so it must hold no secrets. After `Unanswered` an operation may still
- * take effect: the service asks the host again until its state is certain. `validate` and `verify` change nothing. A `rollback`
- * of an applied change that the host shows nothing of restores the value before the change, or throws.
+ * take effect: the service asks the host again until its state is certain. `validate` and `verify` change nothing. If the
+ * host shows nothing of an applied change, `rollback` restores the value before it, or throws.
  */
 export interface ProductAdapter {
   readonly name: string;
@@ -151,7 +154,7 @@ export interface ProductAdapter {
   judgesByReading?(entry: ChangeAtTarget): boolean;
   /** Returns true if changes of a target add up, so that no later change supersedes an earlier one. */
   isCumulative?(entry: ChangeAtTarget): boolean;
-  /** The systems of an adapter that has several, each with a capability of its own. */
+  /** The systems of an adapter that has several, each with an adapter of its own. */
   readonly systems?: readonly { name: string; match: readonly string[]; adapter: ProductAdapter }[];
   /** Returns false for a change that is only recorded and set on no system; absent: every change is set. */
   carries?(change: ChangeAtTarget): boolean;
@@ -183,7 +186,7 @@ export interface ProductAdapter {
    * if each value is set by itself.
    */
   setsTogether?(entry: ChangeAtTarget): string | undefined;
-  /** As `apply`, of several changes: all of them or none. `expected` by change. */
+  /** As `apply`, of several changes: all of them or none. `expected`: a list for each change. */
   applyAll?(
     changes: readonly (Change & ChangeWithStages)[],
     signal: AbortSignal,
@@ -242,7 +245,7 @@ export interface ProductAdapter {
 
 export const NO_SPLIT = "its target system splits no values between users";
 
-/** Explains why an adapter cannot roll out a change in steps; an adapter without steps would give all users the value. */
+/** Explains why an adapter cannot roll out a change in steps: without `setStage` it would give all users the value. */
 export const findRolloutProblem = (
   adapter: ProductAdapter,
   { stages }: Pick<ChangeWithStages, "stages">,

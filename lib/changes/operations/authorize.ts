@@ -10,15 +10,15 @@ import { requirePermission } from "../rules/permissions.ts";
 import { requireSignature } from "../rules/require_signature.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** The part of an operation's request that is signed. */
+/** The fields of a request that decide whether its caller may run the operation. */
 interface RequestedOperation extends Pick<OperationRequest, "operation" | "note" | "over_drift">, ProofInput {
   actor?: string | undefined;
   dry_run?: boolean | undefined;
 }
 
 /**
- * Returns the actor and the facts of the signature for the entry. The service's own rollbacks need no permission. Errors: 403
- * `not_permitted`, 400 `invalid_field`, 403 `proof_required`, `proof_invalid`.
+ * Returns the actor and the facts of the signature for the entry. The service itself may roll back, and apply what applies by
+ * itself. Errors: 403 `not_permitted`, 400 `invalid_field`, 403 `proof_required`, `proof_invalid`.
  */
 export async function authorizeOperation(
   transaction: Transaction,

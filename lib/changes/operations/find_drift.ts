@@ -6,7 +6,7 @@ import type { ProductAdapter, ReadRollbackFacts, TargetDrifted } from "./adapter
 
 /**
  * Returns the expected and the current value of a target that holds neither an operand's value nor the one before it; undefined
- * without drift, or if the host does not say. If the adapter has no check of its own, its value is compared with the log.
+ * without drift, or if the host does not say. Without its own `findDrift`, the adapter's value is compared with the log.
  */
 export async function findDrift(
   adapter: ProductAdapter,
@@ -22,7 +22,7 @@ export async function findDrift(
   const text = canonicalJson(current.value);
   if (text === canonicalJson(operand.value)) return undefined;
   const facts = await readFacts?.(operand.change_id);
-  // A later change is in force on the target, or the target holds the value before the change again.
+  // The log does not say, a later change is in force, or the target holds the value before the change again.
   if (facts?.superseded !== false || facts.digest === fastestSha256()(text)) return undefined;
   return { expected: operand.value, held: current.value };
 }

@@ -82,7 +82,10 @@ export function groupOperands<Item extends { operand: Change }>(
   return [...groups.values()];
 }
 
-/** Rolls back a group of operands, one by one if that fails for all together. Returns the host's states afterwards. */
+/**
+ * Rolls back a group of operands, one by one if that fails for all together; not if the host did not answer, as the rollback may
+ * still take effect. Returns the host's states afterwards.
+ */
 export async function undoOnHost(adapter: ProductAdapter, operands: readonly Change[]): Promise<HostState[]> {
   const tryRollBack = (operand: Change): Promise<unknown> =>
     runWithTimeLimit((signal) => adapter.rollback(operand, signal)).catch(() => undefined);

@@ -38,7 +38,7 @@ export interface TargetReadings {
   observed?: readonly ObservedValue[] | null | undefined;
 }
 
-/** A change whose apply is judged; `proven`: the change with only the consents that count. */
+/** A change whose apply is judged. `proven`: with only the consents that count; `isStale`: its content is not what was approved. */
 export interface JudgedChange {
   record: ChangeRecord;
   proven: Change;
@@ -46,8 +46,8 @@ export interface JudgedChange {
 }
 
 /**
- * Judges an apply that has its consents. Returns the error of a rejection that is recorded, and throws other errors. A `question`
- * is judged like a run, but claims and records nothing.
+ * Judges an apply that has its consents, and adds to `request` what its entry will say about it. Returns the error of a rejection
+ * that is recorded, and throws other errors. A `question` is judged like a run, but claims and records nothing.
  */
 export async function judgeApply(
   transaction: Transaction,

@@ -38,11 +38,11 @@ export async function readLeases(reads: Pick<Reads, "get">, change: Change): Pro
 export const readLease = async (reads: Pick<Reads, "get">, change: Change): Promise<Lease | undefined> =>
   (await readLeases(reads, change))[0];
 
-/** Returns the operand of a change that a lease is on. */
+/** Returns the operand of a change that a lease is on; the change itself if it has no such operand. */
 export const findOperand = (change: Change, { place: key }: Lease): Change =>
   listOperands(change).find((operand) => formatLeaseKey(operand) === key) ?? change;
 
-/** Reads the current state of a lease that has not ended. */
+/** Reads the current state of a lease; undefined once it has ended. */
 export const readCurrentLease = async (reads: Pick<Reads, "get">, lease: Lease): Promise<Lease | undefined> =>
   (await reads.get("leases", lease.place))?.value;
 
@@ -121,7 +121,10 @@ const LATE_EFFECT_MS = 10 * 60_000;
 export const mayTakeEffect = ({ state, ends }: Lease, now: number): boolean =>
   state === "unanswered" && now < ends + LATE_EFFECT_MS;
 
-/** Returns true if the log already records an operation as failed, although its outcome on the host is not known. */
+/**
+ * Returns true if an operation whose outcome on the host is not known is recorded as failed in the log, or was stored as
+ * unresolved: a restore and an advance have no entry then.
+ */
 export const hasRecordedFailure = ({ state, back }: Lease): boolean => state !== "running" || back === "failed";
 
 /** Takes over an abandoned lease in order to undo what its operation set. Errors: as `endLease`. */
@@ -190,7 +193,7 @@ export const createInProgressError = (changeId: string): AppError =>
 
 /**
  * Explains that an operation cannot be resolved because the configuration now gives its target another location. Undefined while an
- * operation runs under the lease, and if the location is unchanged.
+ * operation runs under the lease, for a rollback with `over_drift`, and if the location is unchanged.
  */
 export function explainStranded(adapter: ProductAdapter | undefined, change: Change, lease: Lease): string | undefined {
   const isOverDrift = "over_drift" in lease && lease.over_drift;

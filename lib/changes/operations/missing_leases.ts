@@ -1,4 +1,4 @@
-/** Writes leases on targets of a plan again that the store lost: without a lease, an unfinished apply would not be resolved. */
+/** Replaces leases on targets of a plan that the store lost: without them, an unfinished apply would not be resolved. */
 import type { ChangesDeps } from "../deps.ts";
 import { findCarrier } from "../locations.ts";
 import { type OperationLease, readRecord } from "../records.ts";
@@ -45,6 +45,7 @@ export async function writeMissingLeases(
       const isRolledBack = failure && isGone(failure.host) && !failure.unanswered;
       const key = formatLeaseKey(operand);
       if (isRolledBack || (await tx.get("leases", key))) continue;
+      // With `back` the apply is rolled back instead of completed: nothing is known of this target.
       const lease: OperationLease = { ...first, place: key, back: first.back ?? "interrupted" };
       tx.put("leases", key, lease);
       written.push(lease);

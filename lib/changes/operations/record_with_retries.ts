@@ -27,8 +27,8 @@ export async function recordWithRetries<T>(
     const { change_id, operation } = lease;
     const result = isUnknown ? "may not have been written" : "could not be written";
     deps.log.error(`the result of an operation ${result}`, { change_id, operation, error: String(error) });
-    const request = `the host product was asked to ${OPERATION_VERBS[operation]} ${change_id}`;
+    const hostRequest = `the host product was asked to ${OPERATION_VERBS[operation]} ${change_id}`;
     const advice = "the next request for the change, or a cycle, asks the host and records the result if it is missing";
-    throw new AppError("store_unavailable", `${request}, and the result ${result}; ${advice}`, { change_id });
+    throw new AppError("store_unavailable", `${hostRequest}, and the result ${result}; ${advice}`, { change_id });
   }
 }

@@ -20,7 +20,8 @@ export interface Resolution {
 }
 
 /**
- * Resolves abandoned leases and returns their number. `all`: resolves every lease, at the start of the only process on the store.
+ * Resolves abandoned leases; returns the number of changes whose leases are resolved. `all`: resolves every lease, at the start
+ * of the only process on the store.
  */
 export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<number> {
   let recovered = 0;
@@ -28,9 +29,11 @@ export async function recoverAbandoned(deps: ChangesDeps, all = false): Promise<
   const handledChanges = new Set<string>();
   for await (const page of listPages(deps.store, "leases", { limit: BATCH_SIZE })) {
     const leaseRecords = page.map(({ value }) => value).filter(isLease);
-    const leases = leaseRecords.filter(
-      ({ change_id }) => !handledChanges.has(change_id) && handledChanges.add(change_id),
-    );
+    const leases = leaseRecords.filter(({ change_id }) => {
+      const isFirst = !handledChanges.has(change_id);
+      handledChanges.add(change_id);
+      return isFirst;
+    });
     const outcomes = await Promise.all(leases.map((lease) => resolveAbandoned(deps, lease, all)));
     recovered += outcomes.filter((outcome) => outcome === "resolved").length;
   }
@@ -53,6 +56,7 @@ export async function resolveLeases(deps: ChangesDeps, changeId: string): Promis
     others.flatMap((lease) => (isUnattended(lease, deps.clock.now()) ? [[lease.change_id, lease]] : [])),
   );
   const [ownLease] = leases;
+  // The first outcome is that of all leases on the change itself.
   const [outcome] = await Promise.all(
     [ownLease, ...unattended.values()].map((lease) => lease && resolveAbandoned(deps, lease)),
   );
@@ -92,6 +96,7 @@ const resolveAbandoned = (deps: ChangesDeps, lease: Lease, all = false): Promise
     return WORST_FIRST.find((outcome) => outcomes.includes(outcome));
   });
 
+/** The outcome of several leases is the worst one. */
 const WORST_FIRST: readonly ResolutionOutcome[] = ["silent", "open", "stranded", "unknown", "resolved"];
 
 /** Reads the abandoned leases on the change of a lease; only that lease if the change is missing. */

@@ -164,30 +164,30 @@ async function rollBackDone(
 
 /** Records new states of operands in one entry, and ends or keeps their leases. */
 async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOperand[]): Promise<void> {
-  const [{ lease: request }] = resolved as readonly [ResolvedOperand];
+  const [{ lease: firstLease }] = resolved as readonly [ResolvedOperand];
   // A silent host is asked in each cycle, but recorded only once.
   const isRecorded = resolved.every(({ lease, isOpen }) => isOpen && hasRecordedFailure(lease));
   if (isRecorded && !resolved.some(({ isRenewed }) => isRenewed)) return;
   await recordHostEffect<void>(deps, async (transaction) => {
-    let before = await transaction.change(request.change_id, "resolving");
+    let before = await transaction.change(firstLease.change_id, "resolving");
     for (const { lease, isOpen, restore, adapter } of resolved)
       if (!isOpen) before = await endOrKeepLease(transaction, lease, before, { failed: !adapter, restore });
       else if (lease.state === "running") await storeUnresolved(transaction, lease);
       else await storeUnresolved(transaction, lease, lease.state);
     if (isRecorded) return;
-    const isRolledBack = request.operation === "rollback" && resolved.every(({ adapter }) => adapter);
+    const isRolledBack = firstLease.operation === "rollback" && resolved.every(({ adapter }) => adapter);
     const others = listAppliedOperands(before).filter((operand) =>
       resolved.every((state) => state.operand.change_id !== operand.change_id),
     );
     const isCarried = (operand: Change): boolean => findCarrier(transaction.product.adapter, operand) !== undefined;
     if (isRolledBack && !others.some(isCarried)) {
       const done = [...resolved, ...others.map((operand) => ({ operand, adapter: null }))];
-      await recordSuccess(transaction, before, request, done as DoneOperand[], describeResolution(request));
+      await recordSuccess(transaction, before, firstLease, done as DoneOperand[], describeResolution(firstLease));
       return;
     }
-    const error = isPlan(before.change) ? PLAN_FAILURES[request.operation] : undefined;
-    const failure = createFailure(request, combineHosts(resolved), error);
-    await recordFailure(transaction, before, request, failure, resolved);
+    const error = isPlan(before.change) ? PLAN_FAILURES[firstLease.operation] : undefined;
+    const failure = createFailure(firstLease, combineHosts(resolved), error);
+    await recordFailure(transaction, before, firstLease, failure, resolved);
   });
 }
 
@@ -198,12 +198,12 @@ const recordFailures = (
   host: HostState,
 ): Promise<void> =>
   recordHostEffect<void>(deps, async (transaction) => {
-    const request = failed[0]!.lease;
-    let before = await transaction.change(request.change_id, "resolving");
+    const firstLease = failed[0]!.lease;
+    let before = await transaction.change(firstLease.change_id, "resolving");
     for (const { lease } of failed)
       before = await endOrKeepLease(transaction, lease, before, { failed: true, restore: "not_done" });
     const states = failed.flatMap(({ operand }) => (operand ? [{ operand, host }] : []));
-    await recordFailure(transaction, before, request, createFailure(request, host), states);
+    await recordFailure(transaction, before, firstLease, createFailure(firstLease, host), states);
   });
 
 const createFailure = (lease: OperationLease, host: HostFailure["host"], error?: string): HostFailure => ({
@@ -213,15 +213,15 @@ const createFailure = (lease: OperationLease, host: HostFailure["host"], error?:
   ...(hasRecordedFailure(lease) && { late: true }),
 });
 
-/** Completes an apply that the host shows as done if its consent is still valid, and rolls it back otherwise. */
+/** Completes an apply that the host shows as done, or rolls it back if its consent is no longer valid; in doubt it waits. */
 async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck[]): Promise<ResolutionOutcome> {
   const adapter = deps.product!.adapter!;
   const leases = checks.map(({ lease }) => lease);
-  const [request] = leases as [OperationLease];
+  const [firstLease] = leases as [OperationLease];
   type LeasesToRollBack = readonly OperationLease[];
   const unconsented = await recordHostEffect<LeasesToRollBack | "in doubt" | undefined>(deps, async (transaction) => {
-    const { record: before, fields } = await transaction.ledger.change(request.change_id);
-    const recorded = fields.length === 0 ? before : await transaction.ledger.state(request.change_id, before);
+    const { record: before, fields } = await transaction.ledger.change(firstLease.change_id);
+    const recorded = fields.length === 0 ? before : await transaction.ledger.state(firstLease.change_id, before);
     // The log has this apply already, so these leases are not of this service's operations: they end, and nothing is rolled back.
     if (recorded?.change.status === "applied") {
       for (const lease of leases) await endLease(transaction, lease);
@@ -246,7 +246,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
       })),
       ...others.map((operand) => ({ operand, adapter: null })),
     ];
-    await recordSuccess(transaction, before, { ...request, ...validConsent }, done, describeResolution(request));
+    await recordSuccess(transaction, before, { ...firstLease, ...validConsent }, done, describeResolution(firstLease));
     return undefined;
   });
   if (!unconsented) return "resolved";
@@ -259,7 +259,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   return "unknown";
 }
 
-/** Returns the field of the entry that says why the result came late: after a recorded failure, or after an interruption. */
+/** Returns the field of the entry that says when the result was found: after a recorded failure, or after an interruption. */
 const describeResolution = (lease: OperationLease): { late: true } | { resolved_after_interruption: true } =>
   hasRecordedFailure(lease) ? { late: true } : { resolved_after_interruption: true };
 
@@ -270,7 +270,7 @@ async function rollBackUnconsented(
   checks: readonly LeaseCheck[],
   renewedLeases: readonly OperationLease[],
 ): Promise<ResolutionOutcome> {
-  const request = checks[0]!.lease;
+  const firstLease = checks[0]!.lease;
   const states: OperandState[] = [];
   for (const group of groupOperands(adapter, checks).reverse()) {
     const hosts = await undoOnHost(
@@ -284,7 +284,7 @@ async function rollBackUnconsented(
     stage: "consent",
     error: NO_CONSENT,
     host,
-    ...(hasRecordedFailure(request) && { late: true }),
+    ...(hasRecordedFailure(firstLease) && { late: true }),
   };
   await recordHostEffect<void>(deps, async (transaction) => {
     for (const [index, lease] of renewedLeases.entries()) {
@@ -293,9 +293,9 @@ async function rollBackUnconsented(
       else await storeUnresolved(transaction, lease);
     }
     // A host that rejects the rollback is asked in each cycle, but recorded only once.
-    if (isGone(host) || !hasRecordedFailure(request)) {
-      const before = await transaction.change(request.change_id, "resolving");
-      await recordFailure(transaction, before, request, failure, states);
+    if (isGone(host) || !hasRecordedFailure(firstLease)) {
+      const before = await transaction.change(firstLease.change_id, "resolving");
+      await recordFailure(transaction, before, firstLease, failure, states);
     }
   });
   return isGone(host) ? "resolved" : "unknown";
@@ -303,7 +303,7 @@ async function rollBackUnconsented(
 
 /**
  * Checks the consent of an apply that the host shows as done. Returns undefined if it is no longer valid, `in doubt` if its
- * deadline may have passed, and otherwise the change of the target's owner since the consent, for the entry.
+ * deadline may have passed; otherwise the facts for the entry, with the changes in force if another took the target since.
  */
 async function findValidConsent(
   transaction: Transaction,

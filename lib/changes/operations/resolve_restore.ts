@@ -55,8 +55,8 @@ interface OperationEnd {
 
 /**
  * Ends or keeps the lease of an operation. If the operation took over the lease of a restore, a restore that is done is recorded
- * first; if the operation failed and the restore may still take effect, the restore gets its lease back. Returns the record after
- * that.
+ * before the operation; if the operation failed and the restore may still take effect, the restore gets its lease back. Returns the
+ * record after that.
  */
 export async function endOrKeepLease(
   transaction: Transaction,

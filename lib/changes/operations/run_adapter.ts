@@ -216,11 +216,15 @@ async function rollBackOnHost(
     else for (const outcome of group) fail(outcome, INTERRUPTED);
     await Promise.all(group.map((outcome) => verifyRolledBack(adapter, outcome, mayBeGone)));
   }
+  // Groups are rolled back in reverse order, so the last failure in the list came first.
   const failed = outcomes.findLast((outcome): outcome is FailedOutcome => outcome.failure !== undefined);
   return failed ? createFailedRun(outcomes, failed) : { ok: true, outcomes };
 }
 
-/** Finds an operand of a plan whose target holds another program's value: then none of the operands is rolled back. */
+/**
+ * Finds an operand of a plan whose target holds another program's value: then none of the operands is rolled back. The rollback
+ * of a single operand finds drift itself.
+ */
 async function findDriftedOperand(
   adapter: ProductAdapter,
   outcomes: readonly OperandOutcome[],

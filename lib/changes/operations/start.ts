@@ -85,11 +85,11 @@ export async function startOperation(
   const [lease] = leases;
   const isSameAttempt = lease && resolution && leases.every((current) => isAmong(resolution.leases, current));
   const outcome = isSameAttempt ? resolution.outcome : undefined;
-  const isSilent = outcome === "open" || outcome === "silent";
-  const isRepeated = outcome !== undefined && !isSilent && (outcome !== "stranded" || input.over_drift === true);
+  const isUncertain = outcome === "open" || outcome === "silent";
+  const isRepeatable = outcome !== undefined && !isUncertain && (outcome !== "stranded" || input.over_drift === true);
   // A dry run resolves nothing and expires nothing.
   if (lease && dry_run) throw createInProgressError(change_id);
-  if (lease && outcome !== undefined && !isRepeated) {
+  if (lease && outcome !== undefined && !isRepeatable) {
     const reasons = leases.map((current) => explainStranded(product.adapter, change, current));
     throw createLeaseError(
       lease,
@@ -110,7 +110,7 @@ export async function startOperation(
   requirePerson(caller, "actor", input.actor);
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
-  if (lease && !isRepeated) throw createInProgressError(change_id);
+  if (lease && !isRepeatable) throw createInProgressError(change_id);
   const operands = operation === "apply" ? listOperands(change) : listAppliedOperands(record);
   if (!dry_run) await requireFreeTarget(transaction, change, { operation, operands });
   requireOrdered(record, caller, input.actor);
@@ -167,7 +167,10 @@ async function findSkippedChange({ tx }: Transaction, { target_owner }: ChangeRe
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
 }
 
-/** Returns true if the host may show nothing of an operand after its rollback; `before`: the host's state before it. */
+/**
+ * Returns true if the host may show nothing of an operand after its rollback: it showed the operand before (`before`), or a later
+ * change holds the target, so that nothing is restored.
+ */
 async function allowsAbsence(
   transaction: Transaction,
   operand: Change,

@@ -124,6 +124,7 @@ async function listRestorable(
     const problem = await findRestoreProblem(transaction, operand);
     const state = states.get(operand.change_id);
     if (problem !== undefined) problems.push(isPlan(change) ? `${operand.target}: ${problem}` : problem);
+    // An object without `state`: the location holds the value.
     else if (typeof state !== "object" || state.state !== undefined) restorable.push(operand);
   }
   const edited = restorable.filter(({ change_id }) => typeof states.get(change_id) === "object");
@@ -141,7 +142,8 @@ async function findRestoreProblem({ ledger, product }: Transaction, operand: Cha
   const owner = await ledger.owner(operand);
   if (owner !== toChangeId(operand.change_id)) return `its target belongs to ${owner ?? "no change"} now`;
   const adapter = findCarrier(product.adapter, operand);
-  if (!adapter) return "it was only recorded";
+  if (!adapter) return "it was only recorded, and set on no target system";
+  // A moved location is rejected later, with 409 `target_moved`.
   return findMove(adapter, operand) || adapter.canRestore?.(operand)
     ? undefined
     : "its target system cannot set a value by compare-and-set; roll it back, or propose the value again";
@@ -228,7 +230,7 @@ async function findContest({ evidence, at }: Transaction, change: Change): Promi
   const since = new Date(Date.parse(at) - HOUR_MS).toISOString();
   const next = evidence.walkRestoresSince(change, since);
   let restored = 0;
-  for (let entry; (entry = await next()) && entry.timestamp > since;)
+  for (let entry = await next(); entry && entry.timestamp > since; entry = await next())
     if (++restored === MAX_RESTORES_PER_HOUR) return new Date(Date.parse(entry.timestamp) + HOUR_MS).toISOString();
   return undefined;
 }

@@ -14,6 +14,7 @@ export function parseDerSignature(der: Uint8Array): Uint8Array<ArrayBuffer> | un
 export function toRawSignature(r: Uint8Array, s: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const raw = new Uint8Array(2 * SIZE);
   for (const [index, number] of [r, s].entries()) {
+    // An empty number is rejected like a negative one.
     const [first = 128, second = 0] = number;
     if (first > 127 || (first === 0 && second < 128)) return undefined;
     const digits = first === 0 ? number.subarray(1) : number;

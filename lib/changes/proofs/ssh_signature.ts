@@ -18,6 +18,7 @@ const VERIFIED = 4;
 /** Parses an armoured SSHSIG; undefined if it is invalid. Line ends may be CRLF, and blanks may surround it. */
 function parseSshSig(armoured: string) {
   const plain = armoured.replaceAll("\r\n", "\n").replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "");
+  // "!" is no base64, so text without armour is invalid.
   const bytes = decodeBase64(ARMOUR.exec(plain)?.[1]!.replaceAll("\n", "") ?? "!");
   if (!bytes) return undefined;
   try {
@@ -25,6 +26,7 @@ function parseSshSig(armoured: string) {
     if (new TextDecoder().decode(reader.take(6)) !== "SSHSIG" || reader.u32() !== 1) return undefined;
     const publicKey = reader.string();
     const namespace = reader.text();
+    // The reserved field must be empty.
     if (reader.string().length > 0) return undefined;
     const parts = { publicKey, namespace, hash: reader.text(), signature: reader.string() };
     reader.end();

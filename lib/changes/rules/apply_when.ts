@@ -39,11 +39,12 @@ export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy,
   const applyTime = Date.parse(apply_when);
   if (applyTime <= now) throw invalidField("apply_when", "must be a time in the future");
   const limitHours = [consent_ttl_hours, approval_ttl_hours].filter((hours) => hours !== undefined);
+  // The change may wait for consent and then for its apply, each up to its own limit.
   const latestTime = now + limitHours.reduce((sum, hours) => sum + hours, 0) * HOUR_MS;
   if (limitHours.length > 0 && applyTime > latestTime)
     throw invalidField(
       "apply_when",
-      `must be at ${new Date(latestTime).toISOString()} or earlier: by then the change expires under the intent`,
+      `must be at ${new Date(latestTime).toISOString()} or earlier: at that time the change expires under the intent`,
     );
 }
 
@@ -60,7 +61,7 @@ function findApplyProblem({ apply_when, automation_stopped }: Change, policy: Po
   return findAutomationProblem(policy);
 }
 
-/** Returns when the service applies an approved change by itself, RFC 3339; undefined for a change that a person applies. */
+/** Returns when the service applies a change by itself, RFC 3339; undefined if it is not approved, or a person applies it. */
 export function findAutomationTime(
   change: Pick<Change, "status" | "apply_when" | "automation_stopped" | "decided_at" | "created_at">,
 ): string | undefined {
@@ -69,7 +70,7 @@ export function findAutomationTime(
   return isTime(apply_when) ? apply_when : (decided_at ?? created_at);
 }
 
-/** Returns true for a change that is applied at a stated time, once two clock samples are past it. */
+/** Returns true for a change that applies by itself at a stated time, which two clock samples must show as passed. */
 export const isScheduled = ({ apply_when }: ApplyWhenField): boolean => apply_when !== undefined && isTime(apply_when);
 
 /** Returns true if a consent at this moment (RFC 3339) comes after the scheduled time of the change. */

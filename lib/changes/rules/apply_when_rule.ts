@@ -14,7 +14,7 @@ export const applyWhenRuleSchema = () =>
       "When proposals may be applied: manual, by themselves once approved, or scheduled for a time; manual is always possible.",
     );
 
-/** Explains why `policy.permissions.apply` prevents automatic applies; undefined if it does not. */
+/** Explains why `policy.permissions.apply` prevents automatic applies; undefined if it does not, or the policy allows none. */
 export function findAutomationProblem({
   apply_when,
   permissions,

@@ -4,7 +4,8 @@ import type { Change } from "./change.ts";
 
 /**
  * Describes the automatic apply, such as `applies by itself at 2026-12-01 08:00 UTC`; undefined if a person applies the change.
- * `now`, in milliseconds since the epoch: a person must apply a change that still waits for consent after its time.
+ * A change that still waits for consent after its time must be applied by a person; the text says so only if `now` is given,
+ * in milliseconds since the epoch.
  */
 export function describeAutomation(
   { apply_when, automation_stopped, status }: Partial<Pick<Change, "apply_when" | "automation_stopped" | "status">>,

@@ -34,12 +34,12 @@ export interface DecisionMaker {
 
 /**
  * Returns the level of a decision from its proposer, its decision maker and the newest model draft on the same target.
- * `unattributed`: the name is only claimed although the intent names principals. `null`: no person and no rule decided, as when
- * a change expires or an agent withdraws its own proposal.
+ * `unattributed`: the name is only claimed although the intent names principals. `null`: neither a person
+ * nor a rule for minor changes nor a mandate decided, as when a change expires or an agent withdraws its own proposal.
  */
 export function classifyAutonomy(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,
-  { approver, authenticated, namesPrincipals: principals }: DecisionMaker,
+  { approver, authenticated, namesPrincipals }: DecisionMaker,
   draft: ModelDraft | undefined,
 ): AutonomyLevel | "unattributed" | null {
   if (approver?.startsWith("policy:")) return approver === POLICY_MINOR ? "L4" : null;
@@ -47,7 +47,7 @@ export function classifyAutonomy(
   if (authenticated === "agent") return null;
   const kind = change.proposer_kind;
   if (["agent", "model", "peer"].includes(kind)) return "L3";
-  if (principals && (kind === "unknown" || isClaimed(authenticated))) return "unattributed";
+  if (namesPrincipals && (kind === "unknown" || isClaimed(authenticated))) return "unattributed";
   if (!draft) return "L1";
   const draftAge = Date.parse(change.created_at) - Date.parse(draft.at);
   return draftAge >= 0 && draftAge <= MAX_EDIT_AGE_MS ? "L2" : "L1";

@@ -39,7 +39,7 @@ export function requireEmergencyApprover(change: Change, name: string, intent: E
     throw new AppError("self_approval_forbidden", `${name} proposed this change and may not approve it`);
 }
 
-/** Requires a person who may decide on the change and is not involved in it. Errors: 403 `self_approval_forbidden`. */
+/** Requires a person who may decide on a change and is not involved. Errors: 403 `not_an_approver`, `self_approval_forbidden`. */
 export function requireReviewer(change: Change, name: string, intent: Electorate): void {
   requireDecider(change, name, intent);
   if (isInvolved(change, name, intent))

@@ -94,11 +94,11 @@ export type Command =
   | { type: "fail"; operation: Operation; circumstance: { stage: string; error: string; host: string } }
   /** A rollout advances, or holds at its step. */
   | { type: "stage"; event: "advanced" | "held" | "resumed" | "stopped"; step: number; circumstance: object }
-  /** Another tool requested the release of a head. */
+  /** Another tool requested the release of a commit. */
   | { type: "check_release"; circumstance: object }
   /** Stops the automatic apply. */
   | { type: "stop_automation"; code: string; reason: string }
-  /** Its record differed from the log in these fields, and was rebuilt. */
+  /** The record of the change differed from the log in these fields, and was rebuilt. */
   | { type: "rebuild"; fields: readonly string[] }
   /** The target system does not hold the applied value. */
   | { type: "drift"; circumstance: { state: string; host: string } }

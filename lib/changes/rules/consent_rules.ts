@@ -61,7 +61,7 @@ interface UnreachableRule {
   message: string;
 }
 
-/** Lists rules of consent that nobody could ever meet. `namesWithKeys`: present if only signed consents count. */
+/** Lists consent rules that nobody could ever meet, and invalid windows. `namesWithKeys`: present if only signed consents count. */
 export function findUnreachableConsents(
   rules: {
     approvers?: string[] | undefined;
@@ -91,9 +91,10 @@ function findUnreachableReview(
   const canConsent = (name: string): boolean => !namesWithKeys || namesWithKeys.includes(name);
   const ownersOfAll = owners
     .filter(({ targets, tenants }) => targets.includes("*") && !tenants)
-    .flatMap(({ approvers }) => approvers);
+    .flatMap((rule) => rule.approvers);
   const reviewers = new Set([...(approvers ?? namesWithKeys!), ...ownersOfAll].filter(canConsent));
   const nonReviewers = new Set(break_glass.approvers.filter((name) => canConsent(name) && !reviewers.has(name)));
+  // The emergency consents come from people who could not review anyway, and only beyond them from reviewers.
   const needed = Math.max(0, break_glass.required - nonReviewers.size);
   if (reviewers.size > needed) return [];
   const description = namesWithKeys ? "those with keys who may approve" : "policy.approvers";
@@ -112,7 +113,7 @@ function findUnreachableQuorum(
   return [{ path: [...path, "required"], message: `asks for ${required}, and ${description} are ${possible}` }];
 }
 
-/** Lists windows that are never open, and denied periods that are empty. */
+/** Lists windows that are never open, and denied periods that are empty or, if yearly, begin again before they end. */
 function findEmptyWindows({ deny, allow }: z.output<ReturnType<typeof windows>>): UnreachableRule[] {
   const invalidPeriods = deny.flatMap((period, index) => {
     const path = ["windows", "deny", index, "to"];

@@ -26,7 +26,7 @@ export const EXPIRES_SOON_SHARE = 1 / 4;
 export const isOpenChange = (status: Status | undefined): status is "pending_consent" | "approved" =>
   status === "pending_consent" || status === "approved";
 
-/** Returns when an open change expires, in milliseconds since the epoch; undefined if the intent sets no limit. */
+/** Returns when an open change expires, in milliseconds since the epoch; undefined without a limit, or if it is not open. */
 export function findDeadline(
   { status, created_at, decided_at }: Pick<Change, "status" | "created_at" | "decided_at">,
   { consent_ttl_hours, approval_ttl_hours }: Pick<Policy, "consent_ttl_hours" | "approval_ttl_hours">,
@@ -41,7 +41,7 @@ export function findDeadline(
 export const findReviewDue = (change: Pick<Change, "review" | "status">): string | null =>
   isReviewDue(change) ? change.review!.due_at : null;
 
-/** Returns when an open change expires, RFC 3339; null if the intent sets no limit. */
+/** Returns when an open change expires, RFC 3339; null without a limit, or if it is not open. */
 export function findExpiryTime(change: Parameters<typeof findDeadline>[0], policy: Policy): string | null {
   const deadline = findDeadline(change, policy);
   return deadline === undefined ? null : new Date(deadline).toISOString();

@@ -62,6 +62,7 @@ export function decideGate(facts: GateFacts): GateDecision {
   }
   const decision = lastConsented?.head === head ? judgeLastConsented(lastConsented, facts) : undefined;
   if (decision && decision.state !== "refused") return decision;
+  // A pending change with this commit may still allow what the last consented one does not.
   if (pending) return judgePending(pending);
   if (decision) return decision;
   if (otherRelease) return createRejection(otherRelease, describeOtherRelease(otherRelease, lastConsented));

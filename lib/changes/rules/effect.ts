@@ -52,6 +52,7 @@ function measurePart(kpi: string, state: KpiState, intent: Intent, now: number):
   const { value, at } = state.values[kpi]!;
   const { baseline = 0, target = null, weight = null } = findGoal(kpi, state, intent) ?? {};
   const part = { kpi, value, at, stale: isStale(at, now), baseline, target, weight, attainment: null };
+  // A fed KPI has no goal only if the intent states none and its first value is 0.
   if (target === null) return { ...part, reason: "its baseline is 0" };
   const floor = 2 * baseline - target;
   if (target === floor) return { ...part, reason: "its target is its baseline" };

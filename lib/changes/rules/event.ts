@@ -121,7 +121,7 @@ export interface PlanTarget extends Pick<
   target: string;
 }
 
-/** Returns true for a target that was rolled back, also if the rollback failed on other targets of the plan. */
+/** Returns true for a target that the entry of a rollback reports as rolled back; only these targets have `target_holds`. */
 export const isRolledBack = ({ target_holds }: PlanTarget): boolean => target_holds !== undefined;
 
 /** Lists the targets that an entry reports; for a plan those that it sets. */
@@ -137,7 +137,7 @@ export function listTargets({ tenant, detail }: { tenant: string; detail: string
 export const findTargetFacts = (entry: Parameters<typeof listTargets>[0], key: { tenant_id: string; target: string }) =>
   listTargets(entry).find((facts) => isSameTarget(facts, key));
 
-/** Reads an entry. */
+/** Parses the detail of an entry. */
 export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string }): ChangeEvent => ({
   ...entry,
   detail: parseDetail(entry.detail),
@@ -147,7 +147,7 @@ export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string
 const detailCache = once(() => new Map<string, EventDetail>());
 const MAX_CACHED_DETAILS = 256;
 
-/** Parses the text of a detail; anything but a JSON object is an empty one. */
+/** Parses the text of a detail; returns an empty object for text that is no JSON object or list. */
 export function parseDetail(text: string): EventDetail {
   const detail = detailCache().get(text) ?? Object.freeze(parseObject(text));
   if (detailCache().size === MAX_CACHED_DETAILS) detailCache().clear();

@@ -23,6 +23,7 @@ const STEP_BY_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["lapsed", "lapse"],
 ]);
 
+/** Operations by event. Drift and restores are possible in the same state as a rollback: of an applied change. */
 const OPERATION_BY_EVENT: ReadonlyMap<string, Operation> = new Map([
   ["change_applied", "apply"],
   ["change_apply_failed", "apply"],
@@ -166,7 +167,7 @@ function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent
   const { decision, approver = null, note = null } = detail;
   const lastDecision = { approver, approval_note: note };
   if (decision !== "approved") return { ...lastDecision, status: "denied", resolution: decision!, decided_at: at };
-  const signature = {
+  const evidence = {
     ...(detail.seen === undefined ? {} : { seen: detail.seen }),
     ...(detail.key === undefined ? {} : { key: detail.key }),
     ...(detail.idp === undefined ? {} : { idp: detail.idp }),
@@ -174,7 +175,7 @@ function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent
   const emergency = detail.emergency ? ({ emergency: true } as const) : {};
   const approvals = [
     ...change.approvals,
-    { approver: approver ?? "", note: note ?? "", at, ...emergency, ...signature },
+    { approver: approver ?? "", note: note ?? "", at, ...emergency, ...evidence },
   ];
   const ordinaryCount = approvals.filter((approval) => !approval.emergency && !isMandateApproval(approval)).length;
   const isQuorumReached = ordinaryCount >= change.required_approvers;
@@ -187,7 +188,7 @@ function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent
   return { ...consented, status: "approved", decided_at: at };
 }
 
-/** The review that an emergency's quorum makes due. */
+/** Returns the review that an emergency's quorum makes due; empty without that quorum, or if a review is due already. */
 function createReview(
   { review }: Lifecycle,
   at: string,
@@ -198,7 +199,7 @@ function createReview(
   return { review: { due_at, verdict: null, approver: null, note: null, at: null } };
 }
 
-/** The change in force on the target at the last approval, if the log records it. */
+/** Picks the change in force on the target at the last approval, if the log records it. */
 function pickTargetOwner(state: Pick<ChangeState, "target_owner">, { detail }: Pick<ChangeEvent, "detail">) {
   const { target_owner = state.target_owner } = detail;
   return target_owner === undefined ? {} : { target_owner };

@@ -63,7 +63,7 @@ export interface GateInput {
   not_allowed?: string | undefined;
   /** Only for an approved change. */
   changesInForce?: ChangesInForce | undefined;
-  /** Conditions that block every apply. */
+  /** The freeze, windows and promotion rules that block the apply now. */
   holds: readonly Hold[];
 }
 

@@ -49,7 +49,7 @@ function createFreezeHold(freeze: Freeze): Hold {
   return { gate: "freeze", code: "frozen", message, details: { freeze: freezeSchema().parse(freeze) } };
 }
 
-/** Errors: 409 `frozen`, `outside_window` or `promotion_not_ready`. */
+/** Requires that nothing blocks the apply. Errors: 409 `frozen`, `outside_window` or `promotion_not_ready`. */
 export function requireNoHold([hold]: readonly Hold[]): void {
   if (hold) throw new AppError(hold.code, hold.message, { ...hold.details });
 }

@@ -36,6 +36,7 @@ const SPKI = {
   EdDSA: "302a300506032b6570032100",
   RS256: "300d06092a864886f70d0101010500",
 } as const;
+/** Length of the SubjectPublicKeyInfo of an RSA key of 2048 bits. */
 const MIN_RSA_BYTES = 294;
 
 /** Bytes as lower-case hex. */
@@ -55,7 +56,7 @@ export function parsePasskeyMaterial(publicKey: string): PasskeyMaterial | undef
 /** Returns true for an RSA key in strict DER: shortest lengths, no extra bytes. Otherwise one key could be listed twice. */
 function isRsa(hex: string): boolean {
   let offset = 0;
-  /** Reads a tag and its length; returns the offset where its content ends, NaN if the encoding is not minimal. */
+  /** Reads a tag and its length; returns the end of its content; NaN for another tag or a length that is not minimal. */
   const enterElement = (tag: string): number => {
     if (!hex.startsWith(tag, offset)) return NaN;
     const first = parseInt(hex.slice(offset + 2, offset + 4), 16);
@@ -70,6 +71,7 @@ function isRsa(hex: string): boolean {
   if (enterElement("03") !== totalDigits || !hex.startsWith("00", offset)) return false;
   offset += 2;
   if (enterElement("30") !== totalDigits) return false;
+  // The modulus, which may end anywhere, and the exponent, which must end the key.
   for (const end of [undefined, totalDigits]) {
     const next = enterElement("02");
     // A leading zero is allowed only where the number would otherwise be negative.

@@ -38,8 +38,8 @@ export function addFeedValues(state: KpiState, fed: Record<string, number>, at: 
 }
 
 /**
- * Baseline, target and weight of a KPI: the intent's, or the first value fed and 20 % in the good direction.
- * Undefined when nothing is known or the baseline is 0.
+ * Returns baseline, target and weight of a KPI: the intent's, or else the first value fed, a target 20 % better, and weight 1.
+ * Undefined if the intent has none and the KPI was never fed or its first value is 0.
  */
 export function findGoal(kpi: string, state: KpiState, intent: Intent): KpiGoal | undefined {
   const stated = intent.kpis[kpi];

@@ -34,7 +34,7 @@ export function formatDelta(delta: number): string {
 export const nameEffect = (delta: number, good: GoodDirection): "better" | "worse" =>
   delta > 0 === (good === "up") ? "better" : "worse";
 
-/** Converts a gain, which is above 0 where the KPI is better, into a movement. */
+/** Converts a gain, which is above 0 where the KPI is better, into a movement; `|| 0` turns -0 into 0. */
 const gainToDelta = (gain: number, good: GoodDirection): number => (good === "up" ? gain : -gain) || 0;
 
 const movementVerb = (delta: number): string => (delta > 0 ? "rose" : "fell");

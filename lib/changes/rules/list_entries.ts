@@ -19,7 +19,7 @@ export const listGovernedEntries = (change: ChangeEntry): readonly PlanEntry[] =
     ? [{ tenant_id: change.tenant_id, target: change.target }, ...listEntries(change)]
     : listEntries(change);
 
-/** Returns true for a change of a tenant, and for a plan that sets a target of it. */
+/** Returns true for a change of a tenant, and for a plan that sets a target of that tenant. */
 export const hasTenant = (change: ChangeEntry, tenant: string): boolean =>
   listGovernedEntries(change).some(({ tenant_id }) => tenant_id === tenant);
 

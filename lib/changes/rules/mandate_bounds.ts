@@ -1,4 +1,4 @@
-/** Checks a change against the bounds of a mandate. Values and limits by the log are checked elsewhere. Pure. */
+/** Checks a change against the bounds of a mandate. Values, and limits that depend on the log, are checked elsewhere. Pure. */
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { TargetLocation } from "./change.ts";
 import type { ProposeInput } from "./command.ts";

@@ -16,8 +16,8 @@ type NarrowingRules = {
 export type FindDirection = (kpi: string) => 1 | -1;
 
 /**
- * Returns the bounds after a narrowing. Without `findDirection`, only the KPIs of the floors are compared. Errors: 400
- * `invalid_field` for a bound that is wider, or if no bound changes.
+ * Returns the bounds after a narrowing. Without `findDirection`, floors must keep their KPIs, but their values are not compared.
+ * Errors: 400 `invalid_field` for a bound that is wider, or if no bound changes.
  */
 export function narrowBounds(before: MandateBounds, narrow: Narrowing, findDirection?: FindDirection): MandateBounds {
   const rules = createRules(findDirection);
@@ -82,6 +82,7 @@ function checkStep(before: MaxStep, after: MaxStep): string | undefined {
     if (before[kind] !== undefined && after[kind]! > before[kind])
       return `max_step.${kind} must be ${before[kind]} or less`;
   }
+  // A step over more hours, and of more members, limits more.
   if (after.hours < before.hours) return `max_step.hours must be ${before.hours} or more`;
   if ((before.members === undefined) !== (after.members === undefined)) return "must keep max_step.members";
   const dropped = before.members?.find((member) => !after.members!.includes(member));

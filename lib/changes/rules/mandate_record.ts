@@ -39,7 +39,7 @@ export interface MandateRecord {
   signatures: readonly MandateSignature[];
   /** RFC 3339: when it became active; null for a draft. */
   signed_at: string | null;
-  /** Id of the entry that made it valid: its last signature, or its last resumption. */
+  /** Id of the entry that made it valid: its last signature, or its last resumption; 0 for a draft. */
   counts_from: number;
   suspension: Suspension | null;
   /** Signatures of the current resumption, or of the last one if the mandate is active. */
@@ -108,6 +108,7 @@ export function evolveMandate(before: MandateRecord | undefined, event: MandateE
   const { id, detail, event_type } = event;
   const mandate = before ?? createFirst(event);
   if (!mandate || detail.mandate_id !== mandate.mandate_id || mandate.state === "ended") return undefined;
+  // A signature is of the revision that it names, so it does not raise the revision.
   const revisionStep = event_type === "mandate_signed" || event_type === "mandate_resumed" ? 0 : 1;
   if (detail.revision !== mandate.revision + revisionStep) return undefined;
   const changes = TRANSITIONS[event_type]?.(mandate, event);
@@ -117,7 +118,10 @@ export function evolveMandate(before: MandateRecord | undefined, event: MandateE
 /** Folds entries, oldest first, into a mandate; undefined if an entry is impossible. */
 export function foldMandate(events: readonly MandateEvent[]): MandateRecord | undefined {
   let mandate: MandateRecord | undefined;
-  for (const event of events) if (!(mandate = evolveMandate(mandate, event))) return undefined;
+  for (const event of events) {
+    mandate = evolveMandate(mandate, event);
+    if (!mandate) return undefined;
+  }
   return mandate;
 }
 
@@ -148,6 +152,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   },
   mandate_narrowed(mandate, { detail: { narrow } }) {
     if (!narrow || !isSigned(mandate)) return undefined;
+    // Signatures of a pending resumption are of the wider bounds, so they no longer count.
     const resumes = mandate.state === "active" ? mandate.resumes : [];
     try {
       return { bounds: narrowBounds(mandate.bounds, narrow), resumes };
@@ -164,10 +169,10 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     const { status } = event.detail;
     const signature = readSignature(event);
     if (!signature || !isSigned(mandate)) return undefined;
+    // An active mandate was suspended by an accepted loss, which writes no entry about mandates.
     const resumes = [...(mandate.state === "active" ? [] : mandate.resumes), signature];
     if (status === "active") return { state: "active", suspension: null, resumes, counts_from: event.id };
     if (status !== "suspended") return undefined;
-    // An accepted loss suspends active mandates without an entry of their own.
     const suspensionByLoss = { reason: "loss_accepted", at: event.timestamp } as const;
     return { state: "suspended", suspension: mandate.suspension ?? suspensionByLoss, resumes };
   },

@@ -61,6 +61,7 @@ export function listMissingSignatures(
     const count = required - signedCount;
     return { rule, count, of: possibleSigners, ...(possibleSigners.length < count ? { unreachable: true } : {}) };
   };
+  // Mandates need `signed_only`, under which electors are always listed.
   const quorum = createMissing(QUORUM, policy.required_approvers.major, listElectors(intent) ?? []);
   const owned = listOwnerRules(bounds, policy).map(({ targets, tenants, approvers, required }) => {
     const ofTenants = tenants ? ` for ${tenants.join(", ")}` : "";

@@ -36,7 +36,8 @@ export type MissingConsent = z.infer<ReturnType<typeof missingSchema>>;
 export const QUORUM = "required_approvers";
 
 /**
- * Lists the consents that each rule still lacks. Empty when the change can be applied, also by emergency consents or a mandate.
+ * Lists the consents that each rule still lacks. Empty if none is missing, or if emergency consents or a mandate
+ * replace them.
  */
 export const listMissingConsents = (change: Change, intent: Electorate): MissingConsent[] =>
   isEmergencyApproved(change, intent) || isApprovedByMandate(change, intent.policy)

@@ -41,12 +41,13 @@ export function findMovedValues(
   const requiresDigests = intent.policy.on_moved === "block";
   const observed = [
     ...(change.seen_by_policy ? [change.seen_by_policy] : []),
-    // A consent without digests, made before such a policy, does not prove that it saw these values: they count as changed.
+    // A mandate's consent without digests does not prove which values it saw, so they all count as changed.
     ...change.approvals.flatMap((approval) =>
       isMandateApproval(approval) && !approval.inactive ? [approval.seen ?? []] : [],
     ),
     ...listValidApprovals(change, intent).flatMap(({ seen }) => {
       if (seen) return [seen];
+      // The same holds for a person's consent that was given before `on_moved: block`.
       return requiresDigests ? [[]] : [];
     }),
   ];

@@ -113,7 +113,7 @@ function createReader(claimed: Actor & { actor: string }, { intent }: OfferConte
 /** Returns why an action is not possible, empty if it is; undefined if it does not apply to the change now. */
 type JudgeAction = (input: OfferInput, context: OfferContext, reader: NamedReader | undefined) => string[] | undefined;
 
-/** Runs a check and returns the message of its rejection; undefined if the action does not apply to the change now. */
+/** Runs a check and lists its rejection: empty if it passes, undefined if the action does not apply to the change now. */
 function listRejections(check: () => void): string[] | undefined {
   try {
     check();
@@ -130,6 +130,7 @@ const judgeCommand = (
   { reader, context }: { reader: NamedReader; context: OfferContext },
 ): string[] | undefined => {
   const { name, actor, signature } = reader;
+  // Placeholders for the fields that the reader would fill in; they pass every check.
   const completeCommand = {
     note: "-",
     name,
@@ -151,7 +152,7 @@ const judgeConsent =
     return reader ? judgeCommand(change, { type }, { reader, context }) : [];
   };
 
-/** Only people whom the intent names for an emergency see this action; the change's own deadline limits it. */
+/** Judges an emergency consent: undefined without a name, without `break_glass`, or once the change is overdue. */
 const judgeEmergency: JudgeAction = ({ proven }, context, reader) => {
   if (!reader || !context.intent.policy.break_glass || explainOverdue(proven, context) !== undefined) return undefined;
   const command = { type: "approve", emergency: true } as const;
@@ -199,6 +200,7 @@ const judgeApply: JudgeAction = ({ record, proven, gates }, context, reader) => 
   const blocks = listBlocks(gates);
   const rejections = listRejections(() => requireOperable(proven, "apply", context.intent));
   if (blocks.length === 0 && rejections === undefined) return undefined;
+  // Blocking gates say more than the rejection that they cause.
   const reasons = blocks.length > 0 ? blocks : rejections!;
   return [...reasons, ...(reader ? judgeActor("apply", reader, context) : [])];
 };

@@ -200,6 +200,7 @@ function findHorizon(applied_at: string, deadline: number): string {
   return new Date(Math.min(applied + HORIZON_MS, deadline > applied ? deadline : Infinity)).toISOString();
 }
 
+/** Returns where the trend starts and its days; undefined without a later feed, or within a day of the start. */
 function computeTrend(latest: KpiValue, earlier: KpiValue | undefined, at: string) {
   if (earlier) return earlier.entry === latest.entry ? undefined : { value: earlier.value, days: TREND_MS / DAY_MS };
   const { first, first_at } = latest;
@@ -254,6 +255,7 @@ export function measureOutcome(
     current,
     realised_delta,
     shared_with: [...later, ...open_then].slice(0, MAX_NAMED_CHANGES),
+    // Outcomes opened so far, without this one and those that had ended before its apply.
     shared_count: kpi === null ? 0 : (counts[kpi]?.opened ?? 1) - 1 - over_then,
     ...(rollout && { measured: rollout.kpis }),
   };
@@ -335,6 +337,7 @@ function judgeVerdict(
     return by === undefined && realised === null ? "inconclusive" : "too_early";
   }
   if (realised === null) return "inconclusive";
+  // Tolerates the noise of binary fractions.
   const tolerance = 1e-9 * Math.abs(expected ?? 0);
   if (expected !== null && realised >= expected - tolerance) return "met";
   if (realised < 0) return "regressed";

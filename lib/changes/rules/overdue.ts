@@ -33,6 +33,7 @@ export function explainOverdue(change: Change, { intent, now }: { intent: Intent
   );
 }
 
+/** Requires that a change is not overdue. Errors: 400 `illegal_transition`. */
 export function requireInTime(change: Change, context: { intent: Intent; now: number }): void {
   const explanation = explainOverdue(change, context);
   if (explanation === undefined) return;

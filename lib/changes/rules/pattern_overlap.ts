@@ -20,6 +20,7 @@ export function hasOverlap(first: string, second: string): boolean {
   return reachable.has(other.length);
 }
 
+/** Adds the position after each `*`, which may match nothing. The loop also visits positions that it adds. */
 function skipStars(positions: Set<number>, pattern: string): Set<number> {
   for (const at of positions) if (pattern[at] === "*") positions.add(at + 1);
   return positions;

@@ -23,8 +23,8 @@ export function listPermittedNames(action: PermissionAction, intent: Electorate)
 }
 
 /**
- * Requires that the intent permits an action to a caller. If it names principals, a listed name must be verified; a name with
- * keys must sign, which is checked with the signature. Errors: 403 `not_permitted`.
+ * Requires that the intent permits an action to a caller. If it names principals, a name that `policy.permissions`
+ * lists must be verified; that a name with keys signs is checked with the signature. Errors: 403 `not_permitted`.
  */
 export function requirePermission(action: PermissionAction, claimed: Actor, intent: Electorate): void {
   const permitted = listPermittedNames(action, intent);

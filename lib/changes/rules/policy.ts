@@ -36,6 +36,7 @@ function explainMajor({ reversible, risk }: TierInput): string | undefined {
   return risk === "high" ? "It is not minor: a high risk is major." : undefined;
 }
 
+/** Explains why a proposal is not minor; undefined if the intent covers it. */
 export function explainNotMinor(input: TierInput, policy: Policy, minorToday: number): string | undefined {
   const { kind, affected_users, risk, reversible } = input;
   const major = explainMajor(input);

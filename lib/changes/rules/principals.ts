@@ -175,7 +175,7 @@ export function reportImpostors(
       if (other !== undefined)
         report(
           ["principals", name],
-          `has the same ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: who comes with it could be either`,
+          `has the same ${principal.kind === "agent" ? "token_sha256" : "key"} as ${other}: the service cannot tell them apart`,
         );
       nameByIdentity.set(identity, name);
     }

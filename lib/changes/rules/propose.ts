@@ -13,8 +13,8 @@ import { requirePlan } from "./require_plan.ts";
 import { requireStages } from "./require_stages.ts";
 
 /**
- * Decides on a proposal. Errors: 403 `forbidden_target`, 400 `invalid_field`, `value_not_allowed`, 429 `too_many_open`, 409
- * `target_conflict`.
+ * Decides on a proposal. Errors: 403 `forbidden_target`, `proposer_unknown`, 400 `invalid_field`, `value_not_allowed`, 429
+ * `too_many_open`, 409 `target_conflict`, those of a signature.
  */
 export function propose(command: Proposal, context: Context): NewEvent {
   const { input, minor_today, target_owner, openChanges, limit_reached, not_allowed } = command;
@@ -87,7 +87,7 @@ function requireKnownRequester(requester: Proposal["requester"], { self_approval
   if (name === null && !self_approval)
     throw new AppError(
       "proposer_unknown",
-      "the intent forbids self-approval, and nobody is named who asked for this draft",
+      "the intent forbids self-approval, and the request does not name the person who asked for this draft",
     );
   if (name === null || requester!.isVerified) return;
   if (listKeys(name, signing).length > 0 || (signing.signedOnly && !self_approval))

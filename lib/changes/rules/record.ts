@@ -85,7 +85,7 @@ const listLifecycleFields = once(
     ) as (keyof Lifecycle)[],
 );
 
-/** Lists the fields in which a stored record differs from the log; `content`: its digest does not match. */
+/** Lists the fields in which a stored record differs from the log, and `content` if the digest of its content does not match. */
 export function listDifferences(logged: ChangeState, record: ChangeRecord, sha256: Sha256): string[] {
   const { change, audit, applied, target_owner, rollout } = record;
   const differing: string[] = listLifecycleFields().filter((field) => !isEqual(logged.change[field], change[field]));
@@ -97,13 +97,13 @@ export function listDifferences(logged: ChangeState, record: ChangeRecord, sha25
   return differing;
 }
 
-/** Returns true for a stored record that matches the schema; it may have been edited by hand. */
+/** Returns true if a stored record, which may have been edited by hand, matches the schema. */
 export const isCompleteRecord = (record: Partial<ChangeRecord> | null): boolean =>
   changeSchema().safeParse(record?.change).success && Array.isArray(record?.audit);
 
 const TEXT_FIELDS = ["change_id", "status", "tenant_id", "target", "summary", "created_at"] as const;
 
-/** Returns true for a stored value with the main fields of a record; it may have been edited by hand. */
+/** Returns true if a stored value, which may have been edited by hand, has the main fields of a record. */
 export function isRecord<R extends Pick<ChangeRecord, "change" | "audit">>(value: R | null | undefined): value is R {
   const { change, audit } = value ?? {};
   if (typeof change !== "object" || change === null || !Array.isArray(audit)) return false;

@@ -40,7 +40,8 @@ export const measureRollout = ({ watch }: Pick<Stages, "watch">, readings: reado
 });
 
 /**
- * Judges a rollout by its bounds. A KPI that is worse than allowed regresses immediately; a gain counts if a bound proves it.
+ * Judges a rollout by its bounds. A KPI that is worse than allowed gives `regressed` even before the horizon; a gain counts
+ * if a bound proves it.
  */
 export function judgeRolloutOutcome(
   { kpi, expected_delta_k: expected }: { kpi: string | null; expected_delta_k: number | null },

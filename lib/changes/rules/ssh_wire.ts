@@ -1,4 +1,4 @@
-/** The wire format of SSH (RFC 4251): numbers, the highest byte first, and strings behind their length. */
+/** The wire format of SSH (RFC 4251): numbers with the highest byte first, and strings that follow their length. */
 
 /** Creates a reader of successive values. Errors: `RangeError` if the bytes end too early, or `end` finds more bytes. */
 export function createWireReader(bytes: Uint8Array<ArrayBuffer>) {
@@ -17,7 +17,7 @@ export function createWireReader(bytes: Uint8Array<ArrayBuffer>) {
     string: (): Uint8Array<ArrayBuffer> => reader.take(reader.u32()),
     text: (): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(reader.string()),
     end(): void {
-      if (offset !== bytes.length) throw new RangeError("there is more than there should be");
+      if (offset !== bytes.length) throw new RangeError("bytes remain after the last value");
     },
   };
   return reader;

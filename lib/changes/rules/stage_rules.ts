@@ -50,6 +50,7 @@ export function requireStagePerson(
   }
   const canDecideHere = isDecider(change, name, intent) && hasGroups(name, claimed.idp, intent);
   if (canDecideHere && !isForbiddenSelfApproval(change, name, intent.policy)) return;
+  // A hold is safe: a person who may freeze the service or roll back may also hold a rollout.
   try {
     requirePermission("freeze", claimed, intent);
   } catch (error) {

@@ -158,6 +158,7 @@ type LateNote = Extract<Command, { type: "note" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function decideConsent(change: Change, command: Consent, { intent, actor }: Context): object {
+  // An approved change takes emergency consents until they approve it too, since they also pass windows and a freeze.
   const isEmergencyAfterApproval = command.type === "approve" && command.emergency && change.status === "approved";
   const next =
     isEmergencyAfterApproval && !isEmergencyApproved(change, intent)
@@ -216,6 +217,7 @@ function decideApproval(
     });
   requireApprover(change, name, intent);
   requireGroups(name, actor, intent);
+  // `at` has no effect on the count.
   const consent = { approver: name, note, at: "", ...pickKey(signature), ...pickGroups(actor) };
   const consentedChange = { ...change, approvals: [...change.approvals, consent] };
   const { received, needed } = countQuorum(consentedChange, intent);
@@ -228,6 +230,7 @@ function decideApproval(
     progress: `${received} of ${needed}`,
   };
   const missing = listMissingOrdinaryConsents(consentedChange, intent);
+  // A consent without a required signature counts for no rule; `requireSignature` rejects it afterwards.
   const isSigned = isSignedAsRequired({ approver: name, ...pickKey(signature) }, intent.policy.signing);
   if (isSigned && !isAnyConsentEnough && countMissing(missing) === missingBefore)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
@@ -252,7 +255,8 @@ const hasConsented = (change: Change, name: string, intent: Intent, inEmergency 
   );
 
 /**
- * Records an emergency consent, which counts for no other quorum; the change is approved once enough of its approvers consent.
+ * Decides on an emergency consent, which counts for no other quorum; the change is approved once enough emergency approvers
+ * have consented.
  */
 function decideEmergencyApproval(
   change: Change,
@@ -288,7 +292,7 @@ function decideEmergencyApproval(
 function decideReview(change: Change, { name, note, verdict }: Review, { intent, actor }: DecisionContext): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
-    throw new AppError("illegal_transition", `cannot review ${change_id}: no emergency consent of it waits for that`, {
+    throw new AppError("illegal_transition", `cannot review ${change_id}: it has no emergency consent that waits for a review`, {
       change_id,
       current_status: status,
       allowed: listAllowedActions(change, intent),

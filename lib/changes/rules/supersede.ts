@@ -4,8 +4,8 @@ import { type ChangeEntry, listEntries } from "./list_entries.ts";
 import { isSameTarget } from "./target_key.ts";
 
 /**
- * Explains why a proposal cannot supersede a change; undefined if it can. A change that is not applied may be superseded on
- * another target.
+ * Explains why a proposal cannot supersede a change; undefined if it can. A change that is not applied may be superseded by
+ * one of another target.
  */
 export function findSupersedeProblem(
   earlier: ChangeEntry & Pick<Change, "status">,
@@ -15,7 +15,7 @@ export function findSupersedeProblem(
   for (const entry of listEntries(earlier)) {
     if (!laterEntries.some(({ tenant_id }) => tenant_id === entry.tenant_id)) return "names a change of another tenant";
     if (earlier.status === "applied" && !laterEntries.some((other) => isSameTarget(other, entry)))
-      return `names a change that is applied to ${entry.target}, whose place a change of another target cannot take`;
+      return `names a change that is applied to ${entry.target}, which a change of another target cannot supersede`;
   }
   return undefined;
 }

@@ -103,7 +103,7 @@ function listValues(change: ChangeEntry): ValueLocation[] {
 /** Lists the values of the shares of a split, at least two; for any other value, the value itself. */
 const listShareValues = (value: unknown): unknown[] => readSplit(value)?.shares.map((share) => share.value) ?? [value];
 
-/** Requires that a change names a KPI and that its values match their schemas. Errors: 400 `value_not_allowed`. */
+/** Requires that a change names a KPI if a rule needs one, and that values match their schemas. Errors: 400 `value_not_allowed`. */
 export function requireSchemas(change: LimitedChange, policy: Pick<Policy, "targets">, validate: ValidateValue): void {
   for (const { entry, value, path } of listValues(change))
     for (const rule of listTargetRules(entry, policy)) {

@@ -10,10 +10,12 @@ const MAX_RANGES = 2;
 
 /** Explains why a schema may not have a pattern; undefined if it may. */
 export function findPatternProblem(pattern: string): string | undefined {
+  // An escaped $ at the end is no anchor.
   if (!pattern.startsWith("^") || !/(?<!\\)(?:\\\\)*\$$/u.test(pattern)) return "must begin with ^ and end with $";
   let rest = pattern.slice(1, -1);
   let ranges = 0;
   while (rest !== "") {
+    // `CLASS` takes no ^ after [: it is left out here, and counted again below.
     const atom = CLASS.exec(rest.replace(/^\[\^/u, "["))?.[0] ?? ESCAPE.exec(rest)?.[0] ?? LITERAL.exec(rest)?.[0];
     if (atom === undefined)
       return `has ${JSON.stringify([...rest][0])}, which no pattern may; use characters, classes such as [a-z0-9] and counts such as {1,20}`;

@@ -159,6 +159,7 @@ function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
       if (from === undefined || to === undefined || from < to || (from === to && !isOpen)) return [];
       return [[high, `leaves no value with ${low} ${from}`]];
     }),
+    // An absent limit is undefined, for which every comparison is false.
     ...(pattern !== undefined && !(maxLength! <= MAX_PATTERN_LENGTH)
       ? [["pattern", `needs maxLength of ${MAX_PATTERN_LENGTH} or less`] as [keyof ValueSchema, string]]
       : []),

@@ -93,7 +93,7 @@ export function findClosure(windows: Windows, now: number): Closure | undefined 
 /** Returns the end of the denied period that a moment is in, in milliseconds since the epoch; undefined if it is in none. */
 function findDeniedEnd({ from, to, yearly }: DeniedPeriod, at: number): number | undefined {
   const yearsSinceStart = yearly ? new Date(at).getUTCFullYear() - Number(from.slice(0, 4)) : 0;
-  // A period may reach into the next year, and its years begin with its own offset.
+  // A period may reach into the next year, and at its own offset a year may begin before or after UTC's.
   for (const years of yearly ? [yearsSinceStart - 1, yearsSinceStart, yearsSinceStart + 1] : [0])
     if (years >= 0 && addYears(from, years) <= at && at < addYears(to, years)) return addYears(to, years);
   return undefined;
@@ -127,6 +127,7 @@ function isInWindow({ days, from, to, tz }: AllowedHours, at: number): boolean {
 
 /** Returns the next opening, in milliseconds since the epoch. Only a yearly denied period can recur after its end. */
 function findNextOpening({ deny, allow }: Windows, now: number): number | undefined {
+  // Each period costs at most two steps a year: to its end, and to the next allowed hour.
   const steps = 2 * deny.length * (deny.some(({ yearly }) => yearly) ? MAX_YEARS : 1) + 1;
   let at: number | undefined = now;
   for (let attempts = 0; attempts <= steps && at !== undefined; attempts++) {
@@ -160,6 +161,7 @@ function findNextMinute(at: number, minute: number, tz: string): number {
 
 const parseMinute = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
+/** Clocks by time zone, each created once. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function localTime(at: number, tz: string): { day: number; minute: number } {
