@@ -48,7 +48,9 @@ export async function changeStage(caller: Caller, input: StageInput): Promise<Op
         const record = await transaction.change(change_id);
         const { change } = record;
         const currentStep = change.exposure?.step ?? -1;
-        requireRollout(change, action === "hold" && step < currentStep ? currentStep : step, intent);
+        // A hold may name an earlier step, since the rule may have advanced in the meantime.
+        const requiredStep = action === "hold" && step < currentStep ? currentStep : step;
+        requireRollout(change, requiredStep, intent);
         requireStageOpen(action, record, intent);
         const prepared = await PREPARE_BY_ACTION[action](transaction, record);
         const authorized = await authorize(transaction, caller, change, input);

@@ -83,6 +83,7 @@ export async function startOperation(
   const { change } = record;
   const leases = await readLeases(tx, change);
   const [lease] = leases;
+  // An attempt to resolve other leases says nothing about the current ones.
   const isSameAttempt = lease && resolution && leases.every((current) => isAmong(resolution.leases, current));
   const outcome = isSameAttempt ? resolution.outcome : undefined;
   const isUncertain = outcome === "open" || outcome === "silent";

@@ -33,7 +33,7 @@ export type Effect = z.infer<ReturnType<typeof effectSchema>>;
 /** One KPI's share of E. */
 export type EffectPart = Effect["parts"][number];
 
-/** E from the newest values, also from stale ones. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
+/** Computes E from the newest values, also from stale ones. A KPI at its baseline scores 0.5: `floor = 2·baseline − target`. */
 export function computeEffect(state: KpiState, intent: Intent, now: number): Effect {
   const parts = Object.keys(state.values)
     .sort()

@@ -56,7 +56,7 @@ export interface EventDetail {
   target_holds?: string | null;
   /** In a proposal under `on_conflict: block`: no other change of its target was open. */
   alone?: true;
-  /** Number of a minor change on its day. */
+  /** Number of a minor change on its day; a plan counts each of its targets. */
   minor_number?: number;
   /** The consent of a mandate: its id, the number of the change on its day, and the remaining limits. */
   mandate?: MandateApproval;

@@ -32,7 +32,7 @@ export interface MovedValues {
   blocks: boolean;
 }
 
-/** Compares current values with those that each counted consent saw; undefined if none differs. */
+/** Compares current values, place by place, with those that each counted consent saw; undefined if none differs. */
 export function findMovedValues(
   change: Change,
   intent: Intent,

@@ -128,8 +128,9 @@ export interface OutcomeRecord extends Pick<
   others: Record<string, number>;
   /** The value from which `trend_before` is computed. */
   earlier: number | null;
-  /** Outcomes of its KPI at its apply: the newest open changes, and the number of ended outcomes. */
+  /** The newest open changes on its KPI at its apply. */
   open_then: string[];
+  /** How many outcomes on its KPI had ended at its apply. */
   over_then: number;
   /** Bounds of a rollout, by its newest decision. */
   measured?: RolloutMeasure;

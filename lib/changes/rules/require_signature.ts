@@ -67,7 +67,7 @@ const SIGNED_DECISIONS: ReadonlySet<string> = new Set([
   "erase",
 ]);
 
-/** Actions that only a name with keys must sign: they are safe, or only set a value that has consent. */
+/** Actions that a name with keys must sign, and other names need not: they are safe, or only set a value that has consent. */
 const SIGNED_BY_KEY_HOLDERS: ReadonlySet<string> = new Set(["freeze", "note", "restore", "stage_hold"]);
 
 /** Actions that a name with keys must sign if the intent lists who may take them. */

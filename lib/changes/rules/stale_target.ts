@@ -5,7 +5,7 @@ import type { Policy } from "./intent.ts";
 /** Id of the change in force on a target: its newest applied one, null for none; for a plan, one for each entry, in order. */
 export type ChangeInForce = string | null | readonly (string | null)[];
 
-/** The change in force at the last approval, if the log records it, and the one now. Details call it `target_owner`. */
+/** The change in force at the last approval, if the log records it, and the one now. Error details call this `target_owner`. */
 export interface ChangesInForce {
   before: ChangeInForce | undefined;
   now: ChangeInForce;

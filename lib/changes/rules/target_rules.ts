@@ -5,7 +5,7 @@ import { list, strictObject } from "./fields.ts";
 import { finiteNumber, targetPattern } from "./intent_parts.ts";
 import { listTypes, memberNameSchema, valueSchema } from "./value_schema.ts";
 
-/** A year: older values are no base for a step. */
+/** A leap year: older values are no base for a step. */
 const MAX_STEP_HOURS = 8784;
 const MAX_RULES = 200;
 
