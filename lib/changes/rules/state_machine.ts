@@ -292,11 +292,15 @@ function decideEmergencyApproval(
 function decideReview(change: Change, { name, note, verdict }: Review, { intent, actor }: DecisionContext): object {
   const { change_id, status } = change;
   if (!isReviewDue(change))
-    throw new AppError("illegal_transition", `cannot review ${change_id}: it has no emergency consent that waits for a review`, {
-      change_id,
-      current_status: status,
-      allowed: listAllowedActions(change, intent),
-    });
+    throw new AppError(
+      "illegal_transition",
+      `cannot review ${change_id}: it has no emergency consent that waits for a review`,
+      {
+        change_id,
+        current_status: status,
+        allowed: listAllowedActions(change, intent),
+      },
+    );
   requireReviewer(change, name, intent);
   requireGroups(name, actor, intent);
   return { status, verdict, approver: name, note };
