@@ -23,7 +23,10 @@ const PROPOSAL = {
   kpi: "deal_win_rate",
 };
 
-/** Returns rates and processor time of the service relative to the reference, as medians of the rounds. */
+/**
+ * Returns rates and processor time of the service relative to the reference, as medians of the rounds. `ofRate` and `ofCpu`
+ * are 1 if both are equally fast, and below 1 if the service is slower.
+ */
 export async function measureSteps({ warmUp, rounds, requests, seconds }) {
   const folder = await temporaryFolder();
   const service = await startService(folder);
@@ -68,6 +71,7 @@ export async function measureSteps({ warmUp, rounds, requests, seconds }) {
     onAnswer: (_, answer) => ids.push(findChangeId(answer)),
   });
 
+  // Round -1 is the warm-up, whose figures are discarded.
   for (let round = -1; round < rounds; round++) {
     const count = round < 0 ? warmUp : requests;
     const ids = [];

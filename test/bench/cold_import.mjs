@@ -27,5 +27,9 @@ export async function coldImport({ runs }) {
   const empty = join(folder, "empty.mjs");
   writeFileSync(empty, "export const handler = () => {};\n");
   const bundle = join(folder, HANDLER, "index.mjs");
-  return median(Array.from({ length: runs }, () => -measureImport(empty) + measureImport(bundle)));
+  const measureAdditional = () => {
+    const emptyMs = measureImport(empty);
+    return measureImport(bundle) - emptyMs;
+  };
+  return median(Array.from({ length: runs }, measureAdditional));
 }

@@ -21,9 +21,9 @@ export const followUp = requestBytes("POST", "/api/product/propose-crm-followup"
 export const findChangeId = (answer) => /"change_id":"([^"]+)"/.exec(answer.latin1Slice())[1];
 
 /**
- * Sends `count` requests over `connections` sockets, each of which waits for its response before the next request. `request(n)` returns the bytes of request n;
- * `onAnswer(n, answer)` is called with each complete response. Returns responses a second, their mean body length, and latencies
- * in milliseconds. Throws on any status but `expected`.
+ * Sends `count` requests over `connections` sockets, each of which waits for its response before the next request.
+ * `request(n)` returns the bytes of request n; `onAnswer(n, answer)` is called with each complete response. Returns responses a
+ * second, their mean body length, and latencies in milliseconds. Throws on any status but `expected`.
  */
 export async function load({ port, request, expected, count, connections = 64, onAnswer = () => {} }) {
   const latencies = [];

@@ -32,7 +32,7 @@ const limits = JSON.parse(await readFile(new URL("limits.json", import.meta.url)
 const rows = [];
 
 /** Prints and records a figure; `atLeast`: greater is better. */
-function row(name, value, { atLeast = true, beside = "" } = {}) {
+function row(name, value, { atLeast = true, details = "" } = {}) {
   const { must, aim, guard } = limits[name] ?? {};
   const meets = (limit) => limit === undefined || (atLeast ? value >= limit : value <= limit);
   rows.push({ name, value, must, aim, guard, met: meets(must), guarded: meets(guard) });
@@ -45,7 +45,7 @@ function row(name, value, { atLeast = true, beside = "" } = {}) {
     format(aim).padStart(8),
     verdict,
   ];
-  console.log(`${cells.join("  ").padEnd(62)}${beside}`);
+  console.log(`${cells.join("  ").padEnd(62)}${details}`);
 }
 
 try {
@@ -53,33 +53,33 @@ try {
     `${where}; ${plan.rounds} rounds of ${plan.requests} requests over 64 connections; Node ${process.version}`,
   );
   console.log(`${"".padEnd(26)}  ${"is".padStart(8)}  ${"must".padStart(8)}  ${"aim".padStart(8)}  met`);
-  console.log("of node:http, by the processor's time of a request and of what follows it");
+  console.log("relative to node:http, by processor time per request, work after the response included");
   const { steps, written, pause } = await measureSteps(plan);
   for (const { name, ofCpu, ofRate, cpu, perSecond, p99 } of steps)
     row(name, Number.isNaN(ofCpu) ? ofRate : ofCpu, {
-      beside: `${cpu.toFixed(0)} µs; ${Math.round(perSecond)}/s, ${ofRate.toFixed(3)} of its rate; p99 ${p99.toFixed(1)} ms`,
+      details: `${cpu.toFixed(0)} µs; ${Math.round(perSecond)}/s, ${ofRate.toFixed(3)} of its rate; p99 ${p99.toFixed(1)} ms`,
     });
-  console.log("kept on disk, bytes a step");
+  console.log("bytes on disk per step");
   for (const { name, bytes } of written)
     row(name === "propose" ? "bytes a proposal" : `bytes of ${name}`, bytes, { atLeast: false });
   row("longest pause, ms", pause, {
     atLeast: false,
-    beside: `of the event loop in ${plan.seconds} s of proposals and denials`,
+    details: `of the event loop in ${plan.seconds} s of proposals and denials`,
   });
   const { proposal, sync, ratio } = await oneConnection(plan);
   row("one connection, in syncs", ratio, {
     atLeast: false,
-    beside: `${proposal.toFixed(2)} ms a proposal, ${sync.toFixed(2)} ms a write and fdatasync`,
+    details: `${proposal.toFixed(2)} ms a proposal, ${sync.toFixed(2)} ms a write and fdatasync`,
   });
   console.log(`with ${plan.changes} changes, ${plan.live} of them live`);
   const results = {
     start: ["start, s", { atLeast: false }],
-    memory: ["memory, MiB", { atLeast: false, beside: "resident after the start" }],
-    proposingEarly: ["proposals, just started", { beside: "while the log may still be checked and followed" }],
-    readingEarly: ["audit pages, just started", { beside: "while the log may still be checked and followed" }],
-    proposing: ["proposals, long log", { beside: "of the rate with 1,000 changes" }],
-    reading: ["audit pages, long log", { beside: "of the rate with 1,000 changes" }],
-    verified: ["verify, s", { atLeast: false, beside: "countersign-verify of the export" }],
+    memory: ["memory, MiB", { atLeast: false, details: "resident after the start" }],
+    proposingEarly: ["proposals, just started", { details: "while the log may still be verified and projected" }],
+    readingEarly: ["audit pages, just started", { details: "while the log may still be verified and projected" }],
+    proposing: ["proposals, long log", { details: "of the rate with 1,000 changes" }],
+    reading: ["audit pages, long log", { details: "of the rate with 1,000 changes" }],
+    verified: ["verify, s", { atLeast: false, details: "countersign-verify of the export" }],
   };
   for await (const figures of measureLongLog(plan))
     for (const [name, value] of Object.entries(figures)) {
@@ -88,7 +88,7 @@ try {
     }
   row("cold import, ms", await coldImport(plan), {
     atLeast: false,
-    beside: "product/approve on Lambda, over an empty module",
+    details: "product/approve on Lambda, over an empty module",
   });
 } finally {
   await endAll();

@@ -139,7 +139,7 @@ export async function runCycle({ port }) {
 
 const SAMPLE_MS = 200;
 
-/** Waits until a program is idle; without /proc waits for one sample. */
+/** Waits until a program uses less than a tenth of a core during a sample; without /proc waits for one sample. */
 export async function waitUntilIdle(server) {
   let before = await processorTime(server);
   for (let used = Infinity; used > (SAMPLE_MS * 1000) / 10;) {
@@ -153,7 +153,7 @@ export async function waitUntilIdle(server) {
 export async function longestPause({ child }, run) {
   child.send("watch");
   await run();
-  child.send("tell");
+  child.send("report");
   const [{ longest }] = await once(child, "message");
   return longest;
 }

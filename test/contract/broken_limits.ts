@@ -72,6 +72,7 @@ export const brokenLimits: Record<string, BrokenStores> = {
       ),
   },
   "more than 1,000,000 bytes of JSON are rejected, with a RangeError that has their number": {
+    // Within the wrong limit each write is committed by itself, below the limit of the memory store.
     "text is counted in characters": () =>
       commitInParts((writes) => (countCharacters(writes) > 1_000_000 ? [writes] : chunks(writes, 1))),
     "the limit is 999,999 bytes": () => rejectAbove(countBytes, 999_999),

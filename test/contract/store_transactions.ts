@@ -149,6 +149,7 @@ export const transactionCases: readonly StoreCase[] = [
   {
     name: "more than 1,000,000 bytes of JSON are rejected, with a RangeError that has their number",
     async run({ store }) {
+      // 250,000 bytes as JSON, with its quotes.
       const quarter = "é".repeat(124_999);
       await store.transact((tx) => {
         for (const id of ["a", "b", "c", "d"]) tx.put("things", id, quarter);

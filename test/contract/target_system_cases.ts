@@ -300,13 +300,13 @@ export const targetCases: readonly TargetCase[] = [
     if (!setMany || !interrupt) return;
     const pair = makePair(values);
     agreeDone(await setMany(await expectingWrites(helpers, pair.old)), "of two new targets");
-    const [writes, one] = [await expectingWrites(helpers, pair.new), makeAttempt()];
+    const [writes, attempt] = [await expectingWrites(helpers, pair.new), makeAttempt()];
     await interrupt();
-    const failure = await setMany(writes, one).then(
+    const failure = await setMany(writes, attempt).then(
       (result) => (result.done ? undefined : new Error("rejected")),
       (error: unknown) => error,
     );
-    const outcome = await system.resolve?.(pair.new[0], one, signal);
+    const outcome = await system.resolve?.(pair.new[0], attempt, signal);
     const held = [await read(pair.new[0]), await read(pair.new[1])];
     const haveValuesOf = (entries: readonly Entry[]) =>
       entries.every(({ value }, index) => format(held[index]!.value) === format(value));
@@ -323,15 +323,15 @@ export const targetCases: readonly TargetCase[] = [
     if (!system.split) return;
     const { before, goal } = await findSplittable(helpers);
     const { salt, ...unit } = makeShare(0);
-    const one = makeAttempt({ change_id: salt, operation: "advance" });
+    const attempt = makeAttempt({ change_id: salt, operation: "advance" });
     const values = new Set([format(before.value)]);
     for (const share of [100, 5000, 10_000]) {
       const next = system.split(goal, { ...unit, salt, share }, before);
       const expected = await read(goal);
-      agreeDone(await system.compareAndSet(goal, next, expected, one, signal), `of a share of ${share}`);
+      agreeDone(await system.compareAndSet(goal, next, expected, attempt, signal), `of a share of ${share}`);
       agreeHasValue(await read(goal), next.value, `at a share of ${share}`);
       values.add(format(next.value));
-      agreeConflict(await system.compareAndSet(goal, next, expected, one, signal), "that expects the step before");
+      agreeConflict(await system.compareAndSet(goal, next, expected, attempt, signal), "that expects the step before");
     }
     agreeHasValue(await read(goal), goal.value, "after the last step");
     agree(values.size === 4, "the splits of two shares are the same");

@@ -267,7 +267,7 @@ test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothi
     }
     if (!more) break;
   }
-  expect([...kinds].sort()).toEqual(["change_proposed", "consent_decision"].filter((kind) => kinds.has(kind)));
+  expect([...kinds].filter((kind) => !["change_proposed", "consent_decision"].includes(kind))).toEqual([]);
   expect(kinds).toContain("change_proposed");
   for (const collection of ["tasks", "chat", "actions", "kpi"] as const)
     expect(await deps.store.list(collection, { limit: 1 }), collection).toEqual([]);

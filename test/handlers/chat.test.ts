@@ -202,7 +202,7 @@ test("with a failing store a message is not acknowledged, and not stored", async
 test.each([
   ["was stored", 1],
   ["was not stored", 0],
-])("a message that %s before its commit failed is not stored a second time", async (_, times) => {
+])("a message that %s by a commit without an answer is not stored again, and the next works", async (_, times) => {
   const store = unsureStore(memoryStore());
   const service = await chatService({ store });
   store.loseAnswer(times === 1);

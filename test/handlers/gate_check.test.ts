@@ -212,7 +212,7 @@ describe("without an admin token", () => {
     Promise.all([ask(api, headers), api.get(`/api/gate?target=${TARGET}&tenant_id=t1&head=${X}`, headers)]);
   const bare = { adminToken: undefined };
 
-  test("with issuers a valid CI token is needed, whatever other credentials are sent", async () => {
+  test("with issuers only a valid CI token without other credentials is accepted", async () => {
     const api = await withIssuer({ ...bare, intent: { principals } });
     for (const headers of [{}, own, all, { "x-svc-admin-token": "any", ...(await bearer()) }])
       expect((await ask(api, headers)).status).toBe(401);
@@ -246,7 +246,7 @@ test("a CI token is rejected by every other endpoint", async () => {
   expect((await ask(api, headers)).status).toBe(200);
 });
 
-test("invalid fields are reported before authorization; a rejected token is delayed", async () => {
+test("invalid fields are reported before authorization; the answer to a wrong token is delayed", async () => {
   let waited = 0;
   const api = await withIssuer({ pause: async () => void waited++ });
   expect((await ask(api, {}, { head: "x" })).body).toMatchObject({ code: "invalid_field" });

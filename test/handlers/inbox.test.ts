@@ -32,6 +32,7 @@ describe("lists", () => {
     expect(body.totals).toMatchObject({ pending: 120, waiting_for_you: 120 });
     expect(body.pending.items.length).toBeGreaterThan(10);
     const countBytes = (list: object): number => new TextEncoder().encode(JSON.stringify(list)).length;
+    // The five lists share one mebibyte.
     for (const list of [body.pending, body.waiting_for_you])
       expect(countBytes(list)).toBeLessThan((1024 * 1024) / 5 + 10_000);
   });
@@ -152,8 +153,7 @@ describe("waiting for a person", () => {
   });
 
   test("behind a proxy a person can read only their own inbox", async () => {
-    const { propose, get } = await service({ intent: POLICY, identityHeader: "x-person" });
-    await propose({ proposer: "pat" }).catch(() => undefined);
+    const { get } = await service({ intent: POLICY, identityHeader: "x-person" });
     const { body } = await get("/api/inbox", { "x-person": "ana" });
     expect(body.person).toBe("ana");
     const other = await get("/api/inbox?person=bo", { "x-person": "ana" });

@@ -18,7 +18,7 @@ let api: TestService;
 let first: string;
 let second: string;
 let erased: string;
-let noon: string;
+let between: string;
 beforeAll(async () => {
   api = await service();
   first = await api.bring("rolled_back", {
@@ -29,9 +29,8 @@ beforeAll(async () => {
   erased = await api.bring("denied", { summary: "Wombat" });
   await api.post("erase", { change_id: erased, actor: "dpo" });
   api.deps.clock.advance(HOUR);
-  noon = api.deps.clock.iso();
+  between = api.deps.clock.iso();
   second = await api.bring("denied", { target: "ui.other", tenant_id: "=cmd()|'/c calc'!A1" });
-  await api.act("deny", second);
 });
 
 /** Returns the names and texts of the files in a tar archive. */
@@ -41,6 +40,7 @@ function untar(bytes: Buffer): Map<string, string> {
     const text = (from: number, length: number) =>
       bytes.toString("latin1", at + from, at + from + length).split("\0")[0]!;
     const size = parseInt(text(124, 12), 8);
+    // The checksum counts its own field as eight spaces.
     const sum = bytes
       .subarray(at, at + 512)
       .reduce((all, byte, index) => all + (index >= 148 && index < 156 ? 32 : byte), 0);
@@ -91,7 +91,7 @@ describe("a pack as files", () => {
   });
 
   test("a period's pack has its entries, and each of their changes once", async () => {
-    const early = await downloadPack(`from=2026-01-01T00:00:00Z&to=${noon}`);
+    const early = await downloadPack(`from=2026-01-01T00:00:00Z&to=${between}`);
     const ids = [first, erased].sort();
     expect([...early.keys()].filter((name) => name.startsWith("certificates/"))).toEqual(
       ids.map((id) => `certificates/${id}.certificate`),
@@ -100,21 +100,20 @@ describe("a pack as files", () => {
       [`contents/${first}.json`, `contents/${erased}.erased.json`].sort(),
     );
     const entries = await api.audit();
-    const before = entries.filter(({ timestamp }) => timestamp < noon);
+    const before = entries.filter(({ timestamp }) => timestamp < between);
     expect(parseLines(early.get("entries/000001.jsonl")!)).toEqual(before);
-    const late = await downloadPack(`from=${noon}`);
+    const late = await downloadPack(`from=${between}`);
     expect(parseLines(late.get("entries/000001.jsonl")!)).toEqual(entries.slice(before.length));
     expect([...late.keys()].filter((name) => name.startsWith("contents/"))).toEqual([`contents/${second}.json`]);
     expect([...(await downloadPack("from=2030-01-01T00:00:00Z")).keys()]).toEqual(["README.txt", "checkpoint.txt"]);
   });
 
-  test("a period over an accepted clock step includes changes of the wrong clock", async () => {
+  test("a period over an accepted clock step includes changes recorded under the wrong clock", async () => {
     const other = await service();
     const from = other.deps.clock.iso();
     const early = await other.bring("denied");
     other.deps.clock.shift(40 * 24 * HOUR);
     const ahead = await other.bring("applied");
-    await other.act("rollback", early);
     other.deps.clock.shift(-40 * 24 * HOUR);
     await other.post("audit/accept-clock", { actor: "ops" });
     await other.act("rollback", ahead);

@@ -21,7 +21,7 @@ interface Costs {
   steps: number;
   /** Maximum number of further requests with `MANY` changes of each status; only reads of many pages make any. */
   pages?: number;
-  /** Number of reads of the log's end. */
+  /** Maximum number of reads of the log's end; 1 if absent. */
   heads?: number;
 }
 
@@ -104,7 +104,7 @@ test("the table of costs has every GET", () => {
   expect(GET_PATHS.filter((path) => !(path in COSTS))).toEqual([]);
 });
 
-test("a GET makes as many store requests for many changes as for few, and reads the head once", async () => {
+test("a GET makes the store requests of its row, with many changes at most `pages` more", async () => {
   const [few, many] = [await countRequests(FEW), await countRequests(MANY)];
   for (const [path, { requests, steps, pages = 0, heads = 1 }] of Object.entries(COSTS)) {
     const withFew = few.get(path)!;

@@ -1,4 +1,4 @@
-/** Sends every GET to a service whose store rejects writes: all are answered, and only readiness probes try to write. */
+/** Sends every GET to a service whose store rejects writes: only the two that probe the store write more than projections. */
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { sampleClock } from "../../lib/changes/confirmed_time.ts";
@@ -46,7 +46,7 @@ function readOnly(store: Store): { store: Store; tried: string[] } {
   };
 }
 
-test("no GET except readiness probes writes, even with much overdue work", async () => {
+test("only /api/metrics and /readyz write more than projections, even with much overdue work", async () => {
   const clock = testClock();
   const durable = memoryStore();
   const policy = {

@@ -83,6 +83,7 @@ function charge(counts: RequestCounts, operation: string, body: Body, answer: An
       (answer.Items ?? []).reduce((sum, item) => sum + itemBytes(item), 0),
       4096,
     );
+  // A write in a transaction costs twice the units of a single one.
   for (const write of body.TransactItems ?? [])
     counts.written += 2 * ("Put" in write ? countUnits(itemBytes(write.Put.Item), 1024) : 1);
 }

@@ -148,8 +148,8 @@ export function bodyRules(open: Open): void {
   test.each([
     ["the same key", `${encodedForm}&kind=config`, "kind"],
     ["the same key, percent-encoded", `${encodedForm}&%6Bind=config`, "kind"],
-    ["a key without a value", `${encodedForm}&kind`, "kind"],
-    ["__proto__ twice", `${encodedForm}&__proto__=1&__proto__=2`, "__proto__"],
+    ["the same key, the second time without a value,", `${encodedForm}&kind`, "kind"],
+    ["__proto__", `${encodedForm}&__proto__=1&__proto__=2`, "__proto__"],
   ])("a form with %s twice is rejected", async (_, body, field) => expectRejected(await open(), body, FORM, field));
 
   test.each(["gzip", "br", "deflate, gzip"])(

@@ -39,7 +39,7 @@ export function consentRules(open: Open): void {
     expect(events(await api.steps())).toEqual(["change_proposed", "consent_decision", "consent_decision"]);
   });
 
-  test.each([ANA, ...VARIANTS])("%j is the same name as %s and cannot approve again", async (approver) => {
+  test.each([ANA, ...VARIANTS])(`after ${ANA}, the same name as %j cannot approve again`, async (approver) => {
     const api = await open(policy({ required_approvers: { standard: 2 } }));
     const { change_id } = await api.propose();
     await api.post("approve", { change_id, approver: ANA });
@@ -113,7 +113,7 @@ export function consentRules(open: Open): void {
     expect((await api.post("approve", { change_id, approver: "Bo" })).status).toBe(200);
   });
 
-  test.each(VARIANTS)("the approver %s may be written %j", async (approver) => {
+  test.each(VARIANTS)(`the approver ${ANA} may be written %j`, async (approver) => {
     const api = await open(policy({ approvers: [ANA] }));
     const { change_id } = await api.propose();
     expect((await api.post("approve", { change_id, approver })).status).toBe(200);
@@ -179,7 +179,7 @@ export function consentRules(open: Open): void {
     },
   );
 
-  test("a change that is overdue only by the clock can be denied and withdrawn", async () => {
+  test("a change whose time limit is over, but not yet for certain, can be denied and withdrawn", async () => {
     const api = await open(TTL);
     for (const action of ["deny", "withdraw"] as const) {
       const { change_id } = await api.propose();

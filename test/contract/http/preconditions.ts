@@ -67,7 +67,7 @@ export function preconditionRules(open: Open): void {
     expect(await api.post("apply", { change_id, dry_run: 1 }, { "if-match": '"1"' })).toMatchObject({ status: 412 });
   });
 
-  test("only one of two decisions on the same revision succeeds", async () => {
+  test("only one of four concurrent approvals of the same revision succeeds", async () => {
     const api = await open({ intent: { policy: { required_approvers: { standard: 2 } } } });
     const change_id = await api.bring("pending_consent");
     const replies = await Promise.all(

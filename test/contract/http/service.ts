@@ -105,7 +105,7 @@ export function serviceRules(open: Open): void {
     expect((await api.get("/docs")).headers.get("content-type")).toMatch(/^text\/html/);
   });
 
-  test("with a token configured, all writes but chat, tasks and feedback need it", async () => {
+  test("with a token configured, actions and queries to peers need it, chat and tasks do not", async () => {
     const api = await open({ adminToken: "let me in" });
     expect((await api.post("/api/action/run-now")).status).toBe(401);
     expect((await api.post("/api/peer/query?path=/api/state&method=GET")).status).toBe(401);

@@ -1,4 +1,4 @@
-/** Streamed responses: a host passes on each chunk immediately, and ends the stream when the client disconnects. */
+/** Streamed responses: a host passes on each chunk immediately. */
 import { expect, onTestFinished, test } from "vitest";
 import { readEvents } from "../../support/worker/event_reader.ts";
 import type { Open } from "../http_contract.ts";

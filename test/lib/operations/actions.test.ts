@@ -126,7 +126,7 @@ test("with a token configured, running an action needs it, and reading the list 
   expect((await service.get("/api/action/list")).status).toBe(200);
 });
 
-test("a broken chain is reported, and no count is rebuilt from it", async () => {
+test("verify_audit reports the first entry that does not match the chain", async () => {
   const service = await openOperations();
   await service.bring("applied");
   const { store } = service.deps;

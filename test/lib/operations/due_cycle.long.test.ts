@@ -118,7 +118,7 @@ test("an idle cycle sends one request, and all records are checked from time to 
   const fullCycles = requests.filter(({ length }) => length > 1);
   expect(requests.filter(({ length }) => length === 1).every(([what]) => what === "others")).toBe(true);
   expect(fullCycles).toHaveLength((10 * MINUTE) / MAX_IDLE_MS);
-  for (const requests of fullCycles) expect(requests.length, requests.join(", ")).toBeLessThan(97);
+  for (const ofCycle of fullCycles) expect(ofCycle.length, ofCycle.join(", ")).toBeLessThan(97);
 });
 
 test("rows of another version of a projection are not used", async () => {

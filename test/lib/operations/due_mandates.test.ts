@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openWithMandates } from "../../support/mandates.ts";
 
-test("the inbox lists mandates without a signature, suspended ones and those that end soon", async () => {
+test("the inbox lists drafts of mandates, suspended mandates and those that end soon", async () => {
   const { api, activate, draft, until, send, decideOn, propose, apply } = await openWithMandates();
   await activate({ targets: ["price.later"], until: until(10) });
   const soon = await activate({ targets: ["price.soon"], until: until(2) });

@@ -20,7 +20,7 @@ test.each<[string, number | null, number, string | undefined, string, boolean | 
   ["below its target after the deadline", 4.9, 101, at(100), "behind", false],
   ["at its target after the deadline", 5, 101, at(100), "met", true],
   ["at its baseline on the first day", 4, 0, at(100), "behind", true],
-])("%s: %s after %s days is %s", (_, value, days, deadline, status, on_pace) => {
+])("%s: the value %s after %s days, with the deadline %s, is %s", (_, value, days, deadline, status, on_pace) => {
   const intent = { kpis: { csat: { baseline: 4, target: 5, weight: 1, ...(deadline && { deadline }) } } };
   const fed_at = value === null ? null : at(days);
   const kpis: KpiState =
@@ -54,7 +54,7 @@ test("an infinite progress is left out of the metrics", async () => {
   expect(text).not.toMatch(/Inf$/m);
 });
 
-test("a goal whose KPI was last fed 13 days ago has no track", async () => {
+test("a goal whose KPI was last fed 13 days ago is stale until the next feed", async () => {
   const intent = { kpis: { csat: { baseline: 4, target: 5 }, nrr_quarterly: { baseline: 1, target: 2 } } };
   const service = await openOperations({ intent });
   await service.post("kpi", { csat: 4.5, nrr_quarterly: 2 });

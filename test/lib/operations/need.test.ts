@@ -39,7 +39,7 @@ describe("N", () => {
     ["of high risk", { risk: "high" }, 8],
     ["that cannot be undone", { reversible: false }, 8],
     ["that cannot be undone and is of high risk", { risk: "high", reversible: false }, 8],
-    ["that only asks for two consents", { tier: "major" }, 4],
+    ["that is major by its tier only", { tier: "major" }, 4],
   ] as const)("weighs a change %s, both pending and approved", async (_, fields, weight) => {
     const service = await openOperations();
     const { change_id } = await service.propose({ ...fields });

@@ -358,7 +358,7 @@ test("a store that cannot be read delays the next notification, and loses none",
   expect(types(deliveries)).toEqual(["change.waiting_for_consent", "change.waiting_for_consent"]);
 });
 
-test("the wait between retries doubles up to its limit, and jitter only shortens it", async () => {
+test("the wait between retries, without a shortening by jitter, doubles up to its limit", async () => {
   const waits: number[] = [];
   const { url, arrived } = await receiver(
     ...Array.from({ length: 6 }, (): Responder => (response) => void response.writeHead(500).end()),

@@ -17,7 +17,7 @@ test("a store that cannot be written makes the service unready, but livez still 
   expect((await api.get("/readyz")).status).toBe(200);
 });
 
-test("a service without a product runtime is not ready", async () => {
+test("a service whose log has no head is not ready", async () => {
   const deps = await openDeps();
   await deps.store.transact((tx) => tx.delete("meta", "chain"));
   expect((await makeService(deps).get("/readyz")).body).toMatchObject({

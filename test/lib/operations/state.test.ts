@@ -78,7 +78,7 @@ test("the number of records that a read examines does not grow with the number o
   for (const path of paths) readsWithFew.push(await records(path));
   await Promise.all(Array.from({ length: 300 }, () => service.propose()));
   for (let count = 0; count < 30; count++) await service.bring("applied");
-  // Overdue items are counted up to a thousand.
+  // One hour less than a change may wait: overdue changes would be counted one by one, up to a thousand.
   service.passHours(23);
   await service.cycle();
   for (const [index, path] of paths.entries())

@@ -112,7 +112,7 @@ test("values are filtered by tenant and target, and paged", async () => {
     expect((await api.get(`values${wrong}`)).status, wrong).toBe(400);
 });
 
-test("the ETag is unchanged while the values are, for any other entries of the log", async () => {
+test("the ETag changes with the values, and not with entries that change no value", async () => {
   const api = await service();
   const id = await applyValue(api, 1);
   const tag = (await api.get("values")).headers.get("etag")!;

@@ -132,6 +132,7 @@ beforeAll(async () => {
   states["trend"] = (await service.get("/api/l1l5_trend?days=7")).body;
 
   // Monday 10:30: J has waited for 72.5 hours and expires; the week's report is due.
+  // A time counts as certain ten minutes after a clock sample.
   passHours(24.5 - 1 / 6);
   await sampleClock(service.deps);
   passHours(1 / 6);
@@ -369,7 +370,7 @@ test("the lists of work in progress are empty at the end", async () => {
     expect(await service.deps.store.list(view, { limit: 10 }), view).toEqual([]);
 });
 
-test("all counts can be rebuilt from the records", async () => {
+test("all counts match those computed again from the log", async () => {
   const { result } = (await service.post("/api/action/run-now", { action: "verify_audit" })).body;
   expect(result).toMatchObject({ valid: true, tallies_match: true, mismatches: [] });
 });

@@ -260,9 +260,9 @@ testFault("a connection that is terminated in its first packet does not end the 
   }).listen(0, "127.0.0.1");
   await once(proxy, "listening");
   cleanups.push(async () => void proxy.close());
-  const { port: failingPool } = proxy.address() as AddressInfo;
+  const { port: proxyPort } = proxy.address() as AddressInfo;
   const store = await open({
-    url: url.replace(`${hostname}:${port}`, `127.0.0.1:${failingPool}`),
+    url: url.replace(`${hostname}:${port}`, `127.0.0.1:${proxyPort}`),
     ...recordedPacing(),
   });
   await append(store);

@@ -136,15 +136,12 @@ const MISTAKES: Record<string, [unknown, string]> = {
   "a pattern that matches nothing": [{ systems: [{ ...FILE, match: ["/x"] }] }, "match.0 matches no target"],
 };
 
-test.each(Object.entries(MISTAKES))(
-  "%s is rejected with one line that names system and field",
-  async (_, [content, message]) => {
-    const path = await writeTargets(content);
-    const read = (): unknown => readTargets(path, { ...ENV, SHORT: "short" });
-    expect(read).toThrow(message);
-    expect(read).toThrow(/^--targets [^\n]+$/);
-  },
-);
+test.each(Object.entries(MISTAKES))("%s is rejected with an error of one line", async (_, [content, message]) => {
+  const path = await writeTargets(content);
+  const read = (): unknown => readTargets(path, { ...ENV, SHORT: "short" });
+  expect(read).toThrow(message);
+  expect(read).toThrow(/^--targets [^\n]+$/);
+});
 
 test("the log gets every system without a secret", async () => {
   const file = readTargets(await writeTargets({ systems: [FLAGS, HOOK, SETTINGS, FILE] }), ENV);

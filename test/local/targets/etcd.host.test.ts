@@ -360,7 +360,7 @@ test.each([
   [502, "<html>", Unanswered],
   [404, "<html>", Unanswered],
 ])("an answer %i %s does not say that nothing was set", async (status, body, errorClass) => {
-  const unreachable = open({ fetch: async () => new Response(body, { status }) });
-  const written = unreachable.compareAndSet(entry, next, { version: "absent" }, attempt(), neverAborted);
+  const answering = open({ fetch: async () => new Response(body, { status }) });
+  const written = answering.compareAndSet(entry, next, { version: "absent" }, attempt(), neverAborted);
   await expect(written).rejects.toBeInstanceOf(errorClass);
 });

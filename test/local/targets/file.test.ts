@@ -420,7 +420,7 @@ test.each([
   ["an empty target", { target: "" }, /^target/],
   ["a lone surrogate", { target: "\ud800" }, /^target/],
   ["a lone surrogate in the value", { value: { x: ["\udc00"] } }, /^value/],
-  ["a number that is none", { value: Number.NaN }, /^value/],
+  ["the number NaN", { value: Number.NaN }, /^value/],
   ["a value nested too deep", { value: JSON.parse(`${"[".repeat(65)}${"]".repeat(65)}`) }, /^value nests more than 64/],
 ])("%s is rejected, by apply too", async (_, overrides, reason) => {
   const { adapter, folder } = await openFileAdapter();

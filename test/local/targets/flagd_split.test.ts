@@ -106,6 +106,7 @@ test.skipIf(typeof reader === "string").each([
 ])("over %s: the stock reader gives the new value to each share, and to no other user", async (_, text, value) => {
   const { adapter, change, setStep, evaluate, read } = await openFlagdFile(text, value);
   const [before, withoutUnitBefore] = [await evaluate(USERS), await evaluate(USERS_WITHOUT_UNIT)];
+  // Another copy of the file, in which all users get the new value.
   const complete = await openFlagdFile(text, value);
   await complete.adapter.apply(
     { ...complete.change, ...(typeof value === "object" && { stages: undefined }) },
@@ -197,13 +198,19 @@ test.each([
     },
     "not a split of their own",
   ],
-])("%s is rejected in a dry run, and by an apply, which writes nothing", async (_, text, value, reason) => {
-  const { adapter, change, read } = await openFlagdFile(text, value);
-  expect(await adapter.validate(change, neverAborted)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
-  const found = adapter.check!(change) ?? (await adapter.reader!(change)!(neverAborted)).problem;
-  expect(found).toContain(reason);
-  expect(await read()).toBe(text);
-});
+])(
+  "%s is rejected in a dry run and by the checks before an apply, and nothing is written",
+  async (_, text, value, reason) => {
+    const { adapter, change, read } = await openFlagdFile(text, value);
+    expect(await adapter.validate(change, neverAborted)).toEqual({
+      ok: false,
+      reason: expect.stringContaining(reason),
+    });
+    const found = adapter.check!(change) ?? (await adapter.reader!(change)!(neverAborted)).problem;
+    expect(found).toContain(reason);
+    expect(await read()).toBe(text);
+  },
+);
 
 test("a unit that is not the name of an attribute is rejected", async () => {
   const { adapter, change } = await openFlagdFile(PLAIN, true);

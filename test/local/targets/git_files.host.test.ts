@@ -183,7 +183,10 @@ describe("faults of the server", () => {
     const { openAdapter, root, show } = await gitBench();
     const http = await serveHttp(root);
     const { apply, verify, rollback } = openAdapter({ url: `${http.url}/app.git` });
-    http.onPushed = () => !(http.isDown = true);
+    http.onPushed = () => {
+      http.isDown = true;
+      return false;
+    };
     await expect(apply(change(1))).rejects.toBeInstanceOf(Unanswered);
     http.isDown = false;
     http.onPushed = () => true;
@@ -275,8 +278,8 @@ describe("faults of the server", () => {
     expect([await verify(change(1)), await tip()]).toEqual(["absent", before]);
     http.isReadOnly = false;
     await apply(change(1));
-    const otherCommit = openAdapter({ url, token: "other:gu3ss" });
-    await expect(otherCommit.system.ping!(neverAborted)).rejects.toThrow("the server rejects the credentials");
-    await expect(otherCommit.system.read(entry(1), neverAborted)).rejects.toThrow(/^(?!.*gu3ss)git ls-remote failed/);
+    const { system: withWrongToken } = openAdapter({ url, token: "other:gu3ss" });
+    await expect(withWrongToken.ping!(neverAborted)).rejects.toThrow("the server rejects the credentials");
+    await expect(withWrongToken.read(entry(1), neverAborted)).rejects.toThrow(/^(?!.*gu3ss)git ls-remote failed/);
   });
 });

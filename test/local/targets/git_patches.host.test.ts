@@ -191,7 +191,10 @@ test("a patch or rollback whose response was lost is found on the branch", async
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   const http = await serveHttp(root);
   const { apply, verify, rollback } = openAdapter({ url: `${http.url}/app.git` });
-  http.onPushed = () => !(http.isDown = true);
+  http.onPushed = () => {
+    http.isDown = true;
+    return false;
+  };
   await expect(apply(change(patch))).rejects.toBeInstanceOf(Unanswered);
   http.isDown = false;
   expect([await tip(), await verify(change(patch))]).toEqual([patch.head, "applied"]);
@@ -235,7 +238,7 @@ test("rewritten history is drift; a rollback then removes only the patch's remai
   expect([await rollback(change(secondPatch, "chg_b"), true), await tip()]).toEqual(["rolled_back", tipBefore]);
 });
 
-test("through the service two patches of one target are applied, and rolled back in any order", async () => {
+test("through the service two patches of one target are applied and rolled back in one order", async () => {
   const { propose, system, show } = await openRepository();
   const api = await service({ adapter: targetAdapter(system, { store: memoryStore(), clock }) });
   const applied: string[] = [];

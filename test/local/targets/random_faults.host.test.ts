@@ -22,7 +22,7 @@ const postgres = await startPostgres();
 const etcd = await startEtcd(["--snapshot-count=100000"]);
 const proxyTo = (url: string | undefined) =>
   url === undefined ? undefined : startProxy({ host: "127.0.0.1", port: Number(new URL(url).port) });
-/** Short scenarios on Unleash run in unleash.long.test.ts, which starts a server anyway. */
+/** Unleash starts slowly, so its scenarios run only if `LIVES` is set. */
 const unleash = process.env["LIVES"] === undefined ? undefined : await startUnleash();
 const [postgresProxy, etcdProxy, unleashProxy] = await Promise.all([
   proxyTo(postgres?.url),

@@ -33,7 +33,7 @@ describe.skipIf(typeof reader === "string")("the stock reader of flagd files", (
   const users = Array.from({ length: 2000 }, (_, index) => ({ userId: `user-${index}`, targetingKey: "t1" }));
   const isOn = (share: number, user: object) => evaluate(toFlagdDefinition(KEY, splitFor(share)), [user])[0];
 
-  test("a user gets the value from the share of their bucket on, exact to 1 in 10,000", () => {
+  test("a user gets the value once the share exceeds their bucket, exact to 1 in 10,000", () => {
     // Buckets of the salt ui/banner: user-1 3524, t1 3964.
     expect([isOn(3524, { userId: "user-1" }), isOn(3525, { userId: "user-1" })]).toEqual([false, true]);
     expect([isOn(3964, { userId: "t1" }), isOn(3965, { userId: "t1" })]).toEqual([false, true]);

@@ -50,7 +50,7 @@ test.each<[string, unknown, TargetValue, FlagValue]>([
     enabledFlag(shareStrategy("10", staff)),
   ],
   [
-    "a switch leaves out what is disabled",
+    "a switch of a flag with a disabled strategy, which is left out,",
     true,
     switchOf(disabledFlag({ name: "default", disabled: true }, rollout("100"))),
     enabledFlag(shareStrategy("10")),

@@ -28,6 +28,7 @@ beforeAll(async () => {
   const { change_id: stopped } = await api.propose({ apply_when: at(HOUR), target: "ui.b", value: 1 });
   const once = await api.bring("approved", { apply_when: "approved", target: "ui.c", value: 1 });
   await applyDue(api.deps);
+  // A time counts as certain only in a pass ten minutes after one that was later than it.
   for (let pass = 0; pass < 3; pass++) {
     clock.advance(pass === 0 ? 2 * HOUR : 10 * MINUTE);
     await applyDue(api.deps);
@@ -57,15 +58,15 @@ const withDetail = (id: string, event: string, over: Detail): Log =>
 const without = (id: string, event: string): Log =>
   honest.filter((entry) => entry.change_id !== id || entry.event_type !== event);
 
-/** Changes an apply to one that was found after an interruption. */
-const found = (id: string, log: Log): Log =>
+/** Marks the apply of a change as one found after an interruption. */
+const markFound = (id: string, log: Log): Log =>
   log.map((entry) =>
     entry.change_id === id && entry.event_type === "change_applied"
       ? { ...entry, detail: JSON.stringify({ ...JSON.parse(entry.detail), resolved_after_interruption: true }) }
       : entry,
   );
 
-/** Makes the apply of a change the last entry, after others of a time. */
+/** Makes the apply of a change the last entry, at `ms`; the entry before it gets the time `before`, unless that is 0. */
 function postponed(id: string, ms: number, before = 0): Log {
   const isApply = (entry: AuditEntry) => entry.change_id === id && entry.event_type === "change_applied";
   const others = honest.filter((entry) => !isApply(entry));
@@ -87,7 +88,7 @@ const FORGED: [string, () => Log, string][] = [
     "it was applied by policy:apply_when before the apply_when of the change",
   ],
   [
-    "at a time that is none",
+    "of a change whose apply_when is not a time",
     () => withDetail(ids.scheduled, "change_proposed", { apply_when: "tomorrow" }),
     "it was applied by policy:apply_when before the apply_when of the change",
   ],
@@ -105,12 +106,12 @@ const FORGED: [string, () => Log, string][] = [
     NOT_APPROVED,
   ],
   [
-    "that was approved after its time",
+    "of a change that was approved after its time",
     () => edited(ids.scheduled, "consent_decision", () => ({ timestamp: at(2 * HOUR + MINUTE) })),
     "it was applied by policy:apply_when, but approved after the apply_when of the change",
   ],
   [
-    "of a change that a person applies",
+    "of a change without apply_when",
     () =>
       edited(ids.once, "change_proposed", (_, { apply_when: __, ...detail }) => ({ detail: JSON.stringify(detail) })),
     NOT_AUTOMATIC,
@@ -121,40 +122,41 @@ const FORGED: [string, () => Log, string][] = [
     NOT_AUTOMATIC,
   ],
   [
-    "before its time that is found later",
+    "before its time, marked as recorded late",
     () =>
       edited(ids.scheduled, "change_applied", (_, detail) => ({
-        ...{ timestamp: at(2 * HOUR - 1), detail: JSON.stringify({ ...detail, late: true }) },
+        timestamp: at(2 * HOUR - 1),
+        detail: JSON.stringify({ ...detail, late: true }),
       })),
     "it was applied by policy:apply_when before the apply_when of the change",
   ],
   [
-    "without any consent that is found later",
-    () => found(ids.once, without(ids.once, "consent_decision")),
+    "without any consent, found after an interruption",
+    () => markFound(ids.once, without(ids.once, "consent_decision")),
     NOT_APPROVED,
   ],
   [
-    "that still lacked a consent and is found later",
-    () => found(ids.once, withDetail(ids.once, "consent_decision", { status: "pending_consent" })),
+    "of a change that still lacks a consent, found after an interruption",
+    () => markFound(ids.once, withDetail(ids.once, "consent_decision", { status: "pending_consent" })),
     NOT_APPROVED,
   ],
   [
-    "of a change that was approved too late and is found later",
+    "of a change that was approved too late, marked as recorded late",
     () => withDetail(ids.stopped, "change_applied", { actor: "policy:apply_when", authenticated: null, late: true }),
     NOT_APPROVED,
   ],
   [
-    "by somebody who came with a token",
+    "whose entry says that its actor had a token",
     () => withDetail(ids.once, "change_applied", { authenticated: "token" }),
     "its actor is policy:apply_when, which is the service itself, but it has an authenticated",
   ],
   [
-    "in place of a consent",
+    "of a change whose consent has the actor policy:apply_when",
     () => withDetail(ids.once, "consent_decision", { actor: "policy:apply_when", authenticated: null }),
     "its actor is policy:apply_when, which only applies changes or stops applying them",
   ],
   [
-    "that was stopped twice",
+    "whose end of automation is recorded twice",
     () => honest.flatMap((entry) => (entry.event_type === "automation_stopped" ? [entry, entry] : [entry])),
     "it stops the automatic apply of a change that has none",
   ],
@@ -169,14 +171,14 @@ test("the unforged log has two automatic applies and one end of automation, and 
   expect(judged[0]).toEqual({ typescript: [], python: [] });
 });
 
-/** Applies that began within their day, and one whose time is that of the log while the clock was behind it. */
+/** Applies that began within 24 hours and took another hour, and one with the time of the log while the clock was behind it. */
 const late = (): Log[] => [
   postponed(ids.scheduled, 27 * HOUR),
   postponed(ids.once, 25 * HOUR),
   postponed(ids.once, 40 * HOUR, 40 * HOUR),
 ];
 
-test("an automatic apply that was postponed for its day is valid", async () => {
+test("an automatic apply at the end of its time, or at the time of the entry before it, is valid", async () => {
   for (const text of texts.slice(1 + FORGED.length)) expect(await judge(text)).toEqual([]);
   expect(judged.slice(1 + FORGED.length)).toEqual(late().map(() => ({ typescript: [], python: [] })));
 });

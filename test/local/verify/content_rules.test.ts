@@ -83,7 +83,7 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   ["a content that is no object", [proposal({}, "[]"), carried("[]")], [], { changes: 1 }],
   ["an erased content", [proposal(), carried(LEFT, "erased"), erased(LEFT)], [], { erased: 1 }],
   [
-    "an erased content that no entry tells of",
+    "an erased content whose erasure no entry records",
     [proposal(), carried(LEFT, "erased")],
     ["content: c1 is marked as erased, but no entry records an erasure"],
     { unfit: 1 },
@@ -154,7 +154,7 @@ test.each([
   ['{"change_id":1}', true],
   ['{"manifest_hash":1}', true],
   ['{"origin":1}', false],
-])("%s is carried: %s", (line, expected) => expect(isContentLine(line)).toBe(expected));
+])("%s is the line of a content or manifest: %s", (line, expected) => expect(isContentLine(line)).toBe(expected));
 
 const loss = (detail: Detail) => readLoss(entry("loss_accepted", { actor: "ana", note: "", ...detail }))!;
 
@@ -165,7 +165,7 @@ test.each<[string, Detail, string, number, boolean]>([
   ["of unknown length", { length: 5, known: { length: 9, head: null } }, "after 5, an unknown number,", 6, true],
   ["of unknown length, before it", { length: 5, known: { head: null } }, "after 5, an unknown number,", 5, false],
   ["without figures", { known: "x" }, "up to 0", 1, false],
-  ["with figures that are none", { length: 1.5, known: { length: "9", head: "h" } }, "up to 0", 1, false],
+  ["with malformed figures", { length: 1.5, known: { length: "9", head: "h" } }, "up to 0", 1, false],
 ])("a loss %s", (_, detail, text, length, covers) => {
   const found = loss(detail);
   expect(lossText(found)).toBe(

@@ -36,7 +36,7 @@ test.each<[Buffer, number[] | undefined]>([
   [bytes(0), undefined],
   [bytes(128), undefined],
   [bytes(), undefined],
-])("the number %j", (given, digits) => {
+])("a positive DER integer of the bytes %j is parsed or rejected", (given, digits) => {
   if (!digits) return expect(() => readPositiveInteger(given)).toThrow(RangeError);
   expect([...readPositiveInteger(given)]).toEqual(digits);
 });
@@ -53,7 +53,7 @@ const [CONTENT, INTENT, PROOF] = [part("content", "{}"), part("intent", '{"a":1}
 
 test.each<[string, Buffer, boolean]>([
   ["a content and a proof", file(CONTENT, PROOF), true],
-  ["what was erased", file(part("erased", "{}"), PROOF), true],
+  ["an erased content and a proof", file(part("erased", "{}"), PROOF), true],
   ["intents and proofs", file(CONTENT, INTENT, INTENT, PROOF, PROOF), true],
   ["another head", Buffer.from(`countersign-certificate/v2\n${CONTENT}${PROOF}`), false],
   ["no part", file(), false],

@@ -31,7 +31,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 const read = ({ detail }: AuditEntry): Detail => JSON.parse(detail) as Detail;
 
 /** The entries of the change on a target. */
-function lifeOf(target: string): AuditEntry[] {
+function entriesOf(target: string): AuditEntry[] {
   const { change_id } = world.entries.find(
     (entry) => entry.event_type === "change_proposed" && read(entry)["target"] === target,
   )!;
@@ -62,17 +62,17 @@ const linked =
 
 interface Forgery {
   target?: string;
-  /** Which of its entries, counted from 0; all unless given. */
+  /** Indices of the change's entries that the certificate has; all by default. */
   steps?: readonly number[];
   content?: (content: Detail) => Detail;
   intent?: (intent: Detail) => unknown;
-  /** Edits by place among its entries. */
+  /** Edits by index among the change's entries. */
   edits?: Record<number, Edit>;
 }
 
 /** Returns a certificate whose entries are changed to match its contents and intents. */
 function certificate({ target = "ui.done", steps, content, intent, edits = {} }: Forgery): Input {
-  const life = lifeOf(target);
+  const life = entriesOf(target);
   const own = world.contents.get(life[0]!.change_id)!;
   const body = content ? JSON.stringify(content(JSON.parse(own.content) as Detail)) : own.content;
   const [manifest] = world.manifests.values();
@@ -94,13 +94,13 @@ function proposedMinor(facts: Detail, rules: Detail = {}): Input {
   return certificate({
     target: "ui.minor",
     content: (content) => ({ ...content, ...("proposer" in facts ? { proposer: facts["proposer"] } : {}) }),
-    intent: (intent) => policyOf(intent, { minor: { ...minorOf(intent), ...rules } }),
+    intent: (intent) => withPolicy(intent, { minor: { ...minorOf(intent), ...rules } }),
     edits: { 0: (detail) => ({ ...detail, authenticated: "proxy", ...facts }) },
   });
 }
 
 /** Returns the arguments to verify an export with contents by a signed checkpoint. */
-function exported(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
+function exportInput(entries: readonly AuditEntry[], more: Record<string, string> = {}, args: string[] = []): Input {
   const note = makeCheckpoint(entries, entries.length, world.key);
   const files = { audit: writeExport(entries, []), note, pem: world.key.pem, ...more };
   return { files, args: ["audit", "--checkpoint", "note", "--key", "pem", ...args] };
@@ -113,16 +113,16 @@ const without =
   (...names: string[]): Edit =>
   (detail) =>
     Object.fromEntries(Object.entries(detail).filter(([name]) => !names.includes(name)));
-const unsigned = without("proof", "statement", "key");
+const removeSignature = without("proof", "statement", "key");
 const approved = (name: string): number =>
   world.entries.find((entry) => read(entry)["decision"] === "approved" && read(entry)["approver"] === name)!.id;
 const lateNote = (): number => world.entries.find((entry) => entry.event_type === "note_added")!.id;
-const policyOf = (intent: Detail, over: Detail): Detail => ({
+const withPolicy = (intent: Detail, over: Detail): Detail => ({
   ...intent,
   policy: { ...(intent["policy"] as Detail), ...over },
 });
 /** Returns a certificate under an intent that requires two groups, which its consents record. */
-function narrowed(idp?: unknown): Input {
+function certificateWithGroups(idp?: unknown): Input {
   const record: Edit = (detail) =>
     idp !== undefined && detail["decision"] === "approved" ? { ...detail, idp } : detail;
   const narrow = (one: Detail) => (one["kind"] === "person" ? { ...one, idp: ["release", "eu"] } : one);
@@ -136,21 +136,21 @@ function narrowed(idp?: unknown): Input {
 }
 /** The people's keys, as a file outside of the log. */
 const people = (): Record<string, string> => ({ people: [...world.manifests.values()][0]! });
-const ofEve = (bend: (proof: Detail, statement: string) => object): AuditEntry[] =>
+const withProofOfEve = (bend: (proof: Detail, statement: string) => object): AuditEntry[] =>
   edited({
     [approved("eve")]: (detail) => ({ ...detail, proof: bend(detail["proof"] as Detail, String(detail["statement"])) }),
   });
 const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
-const noted = (line: string): Input => {
-  const input = exported(world.entries);
+const withNoteLine = (line: string): Input => {
+  const input = exportInput(world.entries);
   return { ...input, files: { ...input.files, note: `${String(input.files["note"])}${line}` } };
 };
-const twice = (change: Edit): AuditEntry[] => {
+const repeatFirstEntry = (change: Edit): AuditEntry[] => {
   const again = { ...world.entries[0]!, detail: JSON.stringify(change(read(world.entries[0]!))) };
   return rehashed([...world.entries.slice(0, 1), again, ...world.entries.slice(1)], 0);
 };
 
-/** Indices of the entries about `ui.done`: proposal, two consents, apply, rollback. */
+/** Inputs with their exit code. The entries about `ui.done` are 0 the proposal, 1 and 2 consents, 3 the apply, 4 the rollback. */
 const CASES: [what: string, exit: number, make: () => Input][] = [
   ["a certificate as it is", 0, () => certificate({})],
   ["a minor change as it is", 0, () => certificate({ target: "ui.minor" })],
@@ -169,14 +169,14 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       certificate({ steps: [0, 1, 3], edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: status("approved") } }),
   ],
   [
-    "one consent, and a proposal that asks for no number",
+    "one consent, and a proposal that states no number of approvers",
     1,
     () => certificate({ steps: [0, 1, 3], edits: { 0: without("required_approvers"), 1: status("approved") } }),
   ],
   [
     "one person who consents twice",
     1,
-    () => certificate({ edits: { 2: () => ({ ...read(lifeOf("ui.done")[1]!), status: "approved" }) } }),
+    () => certificate({ edits: { 2: () => ({ ...read(entriesOf("ui.done")[1]!), status: "approved" }) } }),
   ],
   [
     "a number of approvers that is text",
@@ -184,7 +184,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () => certificate({ edits: { 0: (d) => ({ ...d, required_approvers: "x" }) } }),
   ],
   [
-    "a tier that there is not",
+    "an unknown tier",
     1,
     () =>
       certificate({
@@ -204,25 +204,25 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       }),
   ],
   [
-    "an intent that asks less of a major change than of a standard one",
+    "an intent that requires fewer approvers of a major change than of a standard one",
     1,
-    () => certificate({ intent: (i) => policyOf(i, { required_approvers: { standard: 2, major: 1 } }) }),
+    () => certificate({ intent: (i) => withPolicy(i, { required_approvers: { standard: 2, major: 1 } }) }),
   ],
   [
     "a consent of somebody who may not approve",
     1,
-    () => certificate({ intent: (i) => policyOf(i, { approvers: ["ana", "bo"] }) }),
+    () => certificate({ intent: (i) => withPolicy(i, { approvers: ["ana", "bo"] }) }),
   ],
-  ["consents without the groups that the intent asks for", 1, () => narrowed()],
-  ["consents with some of the groups", 1, () => narrowed(["release"])],
-  ["consents with groups that are no list", 1, () => narrowed("release eu")],
-  ["consents with all groups that the intent asks for", 0, () => narrowed(["eu", "staff", "release"])],
+  ["consents without the groups that the intent requires", 1, () => certificateWithGroups()],
+  ["consents with some of the groups", 1, () => certificateWithGroups(["release"])],
+  ["consents with groups that are no list", 1, () => certificateWithGroups("release eu")],
+  ["consents with all groups that the intent requires", 0, () => certificateWithGroups(["eu", "staff", "release"])],
   [
     "a consent of the proposer",
     1,
     () =>
       certificate({
-        intent: (i) => policyOf(i, { self_approval: false }),
+        intent: (i) => withPolicy(i, { self_approval: false }),
         content: (c) => ({ ...c, proposer: "ana" }),
         edits: { 0: (d) => ({ ...d, proposer: "ana" }) },
       }),
@@ -230,7 +230,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a minor change under an intent that has none",
     1,
-    () => certificate({ target: "ui.minor", intent: (i) => policyOf(i, { minor: undefined }) }),
+    () => certificate({ target: "ui.minor", intent: (i) => withPolicy(i, { minor: undefined }) }),
   ],
   [
     "a minor change of a target that is not covered",
@@ -238,7 +238,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         target: "ui.minor",
-        intent: (i) => policyOf(i, { minor: { kinds: ["config"], targets: ["x.*"] } }),
+        intent: (i) => withPolicy(i, { minor: { kinds: ["config"], targets: ["x.*"] } }),
       }),
   ],
   [
@@ -252,7 +252,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () => certificate({ target: "ui.minor", content: (c) => ({ ...c, risk: "high" }), edits: { 0: without("risk") } }),
   ],
   [
-    "a minor change that cannot be taken back",
+    "a minor change that is not reversible",
     1,
     () => certificate({ target: "ui.minor", content: (c) => ({ ...c, reversible: false }) }),
   ],
@@ -260,15 +260,16 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "an intent whose principals are text",
     1,
-    () => certificate({ intent: (i) => ({ ...i, principals: "x" }), edits: { 1: unsigned, 2: unsigned } }),
+    () =>
+      certificate({ intent: (i) => ({ ...i, principals: "x" }), edits: { 1: removeSignature, 2: removeSignature } }),
   ],
-  ["an erasure that nobody signed", 1, () => certificate({ target: "ui.gone", edits: { 2: unsigned } })],
+  ["an erasure that nobody signed", 1, () => certificate({ target: "ui.gone", edits: { 2: removeSignature } })],
   [
     "another target in what an erasure left",
     1,
     () => {
       const left = {
-        ...(JSON.parse(world.contents.get(lifeOf("ui.gone")[0]!.change_id)!.content) as Detail),
+        ...(JSON.parse(world.contents.get(entriesOf("ui.gone")[0]!.change_id)!.content) as Detail),
         target: "harmless",
       };
       return certificate({
@@ -289,7 +290,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "signature" }) } }),
   ],
   [
-    "a minor change said to come with an agent's secret, of somebody who is no agent",
+    "a minor change of a person, said to be authenticated by an agent's secret",
     1,
     () =>
       certificate({
@@ -309,7 +310,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () => proposedMinor({ proposer: "agent:x", proposer_kind: "agent" }),
   ],
   [
-    "a minor change that a proxy vouches for, of nobody",
+    "a minor change without a proposer, authenticated by a proxy",
     1,
     () => proposedMinor({ proposer: null, proposer_kind: "person" }),
   ],
@@ -320,7 +321,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       () => proposedMinor({ proposer_kind, authenticated: "agent" }, { agents: false }),
     ],
     [
-      `a minor change of a name with agent:, of the kind ${proposer_kind}, where people's only may be minor`,
+      `a minor change of a name with agent:, of the kind ${proposer_kind}, where only people's may be minor`,
       1,
       () => proposedMinor({ proposer: "Agent:x", proposer_kind }, { agents: undefined }),
     ],
@@ -350,48 +351,59 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
         edits: { 0: (d) => ({ ...d, authenticated: "claimed", proposer_kind: "unknown" }) },
       }),
   ],
-  ["a late note that nobody signed, of a name with keys", 1, () => exported(edited({ [lateNote()]: unsigned }))],
+  [
+    "a late note that nobody signed, of a name with keys",
+    1,
+    () => exportInput(edited({ [lateNote()]: removeSignature })),
+  ],
   [
     "a late note of another item than the one signed",
     1,
-    () => exported(edited({ [lateNote()]: (d) => ({ ...d, item: "rationale" }) })),
+    () => exportInput(edited({ [lateNote()]: (d) => ({ ...d, item: "rationale" }) })),
   ],
-  ["a late note without an item", 1, () => exported(edited({ [lateNote()]: without("item") }))],
-  ["a log as it is", 0, () => exported(world.entries)],
-  ["a log as it is, with people's keys", 0, () => exported(world.entries, people(), ["--policy", "people"])],
+  ["a late note without an item", 1, () => exportInput(edited({ [lateNote()]: without("item") }))],
+  ["a log as it is", 0, () => exportInput(world.entries)],
+  ["a log as it is, with people's keys", 0, () => exportInput(world.entries, people(), ["--policy", "people"])],
   [
     "an unsigned consent whose decision is a list",
     1,
-    () => exported(edited({ [approved("ana")]: (d) => ({ ...(unsigned(d) as Detail), decision: ["approved"] }) })),
+    () =>
+      exportInput(
+        edited({ [approved("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: ["approved"] }) }),
+      ),
   ],
   [
     "an unsigned consent whose decision is a name that objects inherit",
     1,
-    () => exported(edited({ [approved("ana")]: (d) => ({ ...(unsigned(d) as Detail), decision: "constructor" }) })),
+    () =>
+      exportInput(
+        edited({ [approved("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: "constructor" }) }),
+      ),
   ],
   [
     "an unsigned consent that is nested 20,000 deep",
     1,
     () =>
-      exported(
+      exportInput(
         edited({
           [approved("ana")]: (d) =>
-            JSON.stringify({ ...(unsigned(d) as Detail), x: 0 }).replace('"x":0', `"x":${nested(20_000)}`),
+            JSON.stringify({ ...(removeSignature(d) as Detail), x: 0 }).replace('"x":0', `"x":${nested(20_000)}`),
         }),
       ),
   ],
   [
     "a signed consent whose detail is no JSON",
     1,
-    () => exported(edited({ [approved("ana")]: (d) => `${JSON.stringify(d)}x` })),
+    () => exportInput(edited({ [approved("ana")]: (d) => `${JSON.stringify(d)}x` })),
   ],
   [
     "a signature in DER that is written otherwise",
     1,
     () =>
-      exported(
-        ofEve((proof) => ({
+      exportInput(
+        withProofOfEve((proof) => ({
           ...proof,
+          // `n - 1` pads both numbers and writes the length in its long form.
           signature: bentDer(Buffer.from(String(proof["signature"]), "base64url"), (n) => n - 1).toString("base64url"),
         })),
         people(),
@@ -402,8 +414,8 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     "client data that is not UTF-8",
     1,
     () =>
-      exported(
-        ofEve((_, statement) =>
+      exportInput(
+        withProofOfEve((_, statement) =>
           world.raw.signBytes(
             Buffer.concat([
               Buffer.from(
@@ -432,8 +444,8 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     `client data ${what}`,
     exit,
     () =>
-      exported(
-        ofEve((proof) => {
+      exportInput(
+        withProofOfEve((proof) => {
           const client = Buffer.from(String(proof["client_data_json"]), "base64url").toString();
           return world.raw.signBytes(Buffer.from(client.replace("{", () => `{${more}`)));
         }),
@@ -444,28 +456,28 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "an intent that is recorded twice, the second time without principals",
     1,
-    () => exported(twice((d) => ({ ...d, principals: {} }))),
+    () => exportInput(repeatFirstEntry((d) => ({ ...d, principals: {} }))),
   ],
-  ["an intent that is recorded twice alike", 0, () => exported(twice((d) => d))],
+  ["an intent that is recorded twice alike", 0, () => exportInput(repeatFirstEntry((d) => d))],
   [
     "an intent whose entry does not name the keys of its manifest",
     1,
     () => {
-      const all = Object.fromEntries(world.entries.map(({ id }) => [id, unsigned]));
+      const all = Object.fromEntries(world.entries.map(({ id }) => [id, removeSignature]));
       const entries = edited({ ...all, 1: (d) => ({ ...d, principals: {} }) });
-      const input = exported(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
+      const input = exportInput(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
       return input;
     },
   ],
   [
     "a log with its contents",
     0,
-    () => exported(world.entries, { audit: writeExport(world.entries, world.carried) }, ["--changes"]),
+    () => exportInput(world.entries, { audit: writeExport(world.entries, world.carried) }, ["--changes"]),
   ],
-  ["a signature line of a name with a zero width no-break space", 3, () => noted("— a\ufeffb AAAAAAAA\n")],
-  ["a signature line of a name with a next line", 3, () => noted("— a\u0085b AAAAAAAA\n")],
-  ["a signature line of a name with a file separator", 3, () => noted("— a\u001cb AAAAAAAA\n")],
-  ["a signature line of an unknown key", 0, () => noted("— unknown AAAAAAAA\n")],
+  ["a signature line of a name with a zero width no-break space", 3, () => withNoteLine("— a\ufeffb AAAAAAAA\n")],
+  ["a signature line of a name with a next line", 3, () => withNoteLine("— a\u0085b AAAAAAAA\n")],
+  ["a signature line of a name with a file separator", 3, () => withNoteLine("— a\u001cb AAAAAAAA\n")],
+  ["a signature line of an unknown key", 0, () => withNoteLine("— unknown AAAAAAAA\n")],
   [
     "a tlog-policy with carriage returns",
     3,
@@ -485,26 +497,28 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "people's keys with a byte order mark",
     0,
-    () => exported(world.entries, { people: `\ufeff${people()["people"]}` }, ["--policy", "people"]),
+    () => exportInput(world.entries, { people: `\ufeff${people()["people"]}` }, ["--policy", "people"]),
   ],
   [
     "people's keys that are of no type",
     3,
-    () => exported(world.entries, { people: '{"principals":{"ana":{"keys":[{"type":"x"}]}}}' }, ["--policy", "people"]),
+    () =>
+      exportInput(world.entries, { people: '{"principals":{"ana":{"keys":[{"type":"x"}]}}}' }, ["--policy", "people"]),
   ],
 ];
 
 let number = 0;
 
 /** Writes the files of an input; returns its arguments with their paths. */
-function written({ files, args }: Input): string[] {
+function writeInput({ files, args }: Input): string[] {
   const own = join(folder, String(number++));
   mkdirSync(own);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(own, name), content);
+  // The first word of a certificate's arguments is the command.
   return args.map((arg, at) => (Object.hasOwn(files, arg) && (at > 0 || arg !== "certificate") ? join(own, arg) : arg));
 }
 
-async function judged(args: string[]): Promise<Judged> {
+async function runTypescript(args: string[]): Promise<Judged> {
   let [stdout, stderr] = ["", ""];
   const status = await main([...args, "--json"], { out: (text) => (stdout += text), err: (text) => (stderr += text) });
   const findings = status > 2 ? [] : (JSON.parse(stdout) as { findings: { rule: string }[] }).findings;
@@ -512,8 +526,8 @@ async function judged(args: string[]): Promise<Judged> {
 }
 
 test.each(CASES)("%s: exit %i of both verifiers", async (_, exit, make) => {
-  const args = written(make());
-  const own = await judged(args);
+  const args = writeInput(make());
+  const own = await runTypescript(args);
   expect(own, JSON.stringify(own)).toMatchObject({ status: exit });
   if (pythonMissing !== null) return;
   const [other] = await python.judge([[...args, "--json"]]);
@@ -527,9 +541,9 @@ test("a name that hides a finding from a terminal is escaped", async () => {
       ...d,
       principals: { ...(d["principals"] as Detail), [name]: { kind: "person", keys: ["SHA256:x"] } },
     }),
-    [approved("ana")]: (d) => ({ ...(unsigned(d) as Detail), approver: name }),
+    [approved("ana")]: (d) => ({ ...(removeSignature(d) as Detail), approver: name }),
   });
-  const args = written(exported(entries));
+  const args = writeInput(exportInput(entries));
   let said = "";
   await main(args, { out: (text) => (said += text), err: () => undefined });
   expect(said).toContain("lists keys of x%1B[2K%1B[8m%E2%80%AE%C2%85, but");

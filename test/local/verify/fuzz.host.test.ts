@@ -1,6 +1,6 @@
 /**
  * Both offline verifiers over the same inputs: exports, certificates, checkpoints, policies and keys, changed at random, with
- * hashes and signatures computed again, so that the changes are verified. `npm run fuzz:verifiers` runs 100,000 inputs;
+ * hashes and signatures computed again, so that the changes themselves are judged. `npm run fuzz:verifiers` runs 100,000 inputs;
  * `FUZZ_SEED` chooses others.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -34,19 +34,19 @@ beforeAll(async () => {
 const SHARED: readonly string[] = ["public.pem", "bent.pem", "people.json"];
 
 /** Writes the files of an input; returns its arguments with their paths. */
-function written({ files, args }: Input, index: number): string[] {
+function writeInput({ files, args }: Input, index: number): string[] {
   const own = join(folder, String(index));
   mkdirSync(own, { recursive: true });
   for (const [name, content] of Object.entries(files)) writeFileSync(join(own, name), content);
-  const requestPath = (arg: string): string => {
+  const toPath = (arg: string): string => {
     if (SHARED.includes(arg)) return join(folder, arg);
     return Object.hasOwn(files, arg) ? join(own, arg) : arg;
   };
   // The first word of a certificate's arguments is the command.
-  return [...args.map((arg, at) => (at === 0 && arg === "certificate" ? arg : requestPath(arg))), "--json"];
+  return [...args.map((arg, at) => (at === 0 && arg === "certificate" ? arg : toPath(arg))), "--json"];
 }
 
-async function judged(args: string[]): Promise<Judged> {
+async function runTypescript(args: string[]): Promise<Judged> {
   let [stdout, stderr] = ["", ""];
   const status = await main(args, { out: (text) => (stdout += text), err: (text) => (stderr += text) });
   const rules = status > 2 ? [] : (JSON.parse(stdout) as { findings: { rule: string }[] }).findings;
@@ -54,18 +54,18 @@ async function judged(args: string[]): Promise<Judged> {
 }
 
 test.skipIf(pythonMissing)(
-  `both verifiers end alike over ${INPUTS} inputs (${pythonMissing ?? "python3 is here"})`,
+  `both verifiers have the same exit codes for ${INPUTS} inputs (${pythonMissing ?? "python3 is here"})`,
   { timeout: 4 * 3_600_000 },
   async () => {
     const python = pythonVerifier();
     const below = seededIntegers(SEED);
     const ends = new Map<number, number>();
-    const apart: string[] = [];
+    const differing: string[] = [];
     let otherRules = 0;
     for (let done = 0; done < INPUTS; done += BATCH) {
       const inputs = Array.from({ length: Math.min(BATCH, INPUTS - done) }, () => makeInput(world, below));
-      const calls = inputs.map(written);
-      const [inPython, here] = await Promise.all([python.judge(calls), Promise.all(calls.map(judged))]);
+      const calls = inputs.map(writeInput);
+      const [inPython, here] = await Promise.all([python.judge(calls), Promise.all(calls.map(runTypescript))]);
       for (const [index, own] of here.entries()) {
         const other = inPython[index]!;
         ends.set(own.status, (ends.get(own.status) ?? 0) + 1);
@@ -74,20 +74,20 @@ test.skipIf(pythonMissing)(
           if (otherRules <= 10) keep(done + index, inputs[index]!, { own, other });
         }
         if (own.status !== other.status)
-          apart.push(`input ${done + index}: ${keep(done + index, inputs[index]!, { own, other })}`);
+          differing.push(`input ${done + index}: ${keep(done + index, inputs[index]!, { own, other })}`);
       }
     }
     await python.end();
     process.stdout.write(
-      `${INPUTS} inputs, seed ${SEED}: ${JSON.stringify(Object.fromEntries(ends))}, apart: ${apart.length}, the same with other rules: ${otherRules}\n`,
+      `${INPUTS} inputs, seed ${SEED}: ${JSON.stringify(Object.fromEntries(ends))}, other exit codes: ${differing.length}, the same exit code with other rules: ${otherRules}\n`,
     );
-    expect(apart).toEqual([]);
+    expect(differing).toEqual([]);
     // The run proves nothing unless every exit code occurs.
     if (INPUTS >= 300) expect([...ends.keys()].sort()).toEqual([0, 1, 2, 3]);
   },
 );
 
-/** Stores the input in the folder that FUZZ_KEEP names, if it is set. */
+/** Stores the input in the folder that FUZZ_KEEP names, if it is set; returns its arguments and both results as JSON. */
 function keep(number: number, { files, args }: Input, ends: object): string {
   const into = process.env["FUZZ_KEEP"];
   if (into !== undefined) {

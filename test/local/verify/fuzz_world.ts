@@ -8,7 +8,7 @@ import { keyPair } from "../../support/independent_witness.ts";
 import { data, MTH, PATH } from "../../lib/audit/reference_tree.ts";
 import { makeCheckpoint, newKey, parse, makeSigner, type SigningKey, write } from "../../tamper/world.ts";
 
-/** Creates a passkey whose client data a test writes byte for byte. */
+/** A passkey whose client data a test writes byte for byte; `flags` are those of the authenticator data. */
 export interface RawPasskey {
   key: { type: "webauthn"; credential_id: string; public_key: string; rp_id: string };
   sign(statement: string): object;
@@ -20,18 +20,19 @@ function rawPasskey(rp_id: string): RawPasskey {
   const sha256 = (bytes: Buffer | string) => createHash("sha256").update(bytes).digest();
   const credential_id = "cmF3LXBhc3NrZXk";
   const public_key = publicKey.export({ type: "spki", format: "der" }).toString("base64url");
+  // 5: the user is present and verified.
   const signBytes = (client: Buffer, flags = 5) => {
     const bytes = Buffer.concat([sha256(rp_id), Buffer.of(flags, 0, 0, 0, 7)]);
     const signature = sign("sha256", Buffer.concat([bytes, sha256(client)]), privateKey);
     const encoded = { authenticator_data: bytes.toString("base64url"), client_data_json: client.toString("base64url") };
     return { type: "webauthn", credential_id, ...encoded, signature: signature.toString("base64url") };
   };
-  const sign1 = (statement: string) => {
+  const signStatement = (statement: string) => {
     const challenge = sha256(statement).toString("base64url");
-    const said = { type: "webauthn.get", challenge, origin: `https://${rp_id}`, crossOrigin: false };
-    return signBytes(Buffer.from(JSON.stringify(said)));
+    const clientData = { type: "webauthn.get", challenge, origin: `https://${rp_id}`, crossOrigin: false };
+    return signBytes(Buffer.from(JSON.stringify(clientData)));
   };
-  return { key: { type: "webauthn", credential_id, public_key, rp_id }, sign: sign1, signBytes };
+  return { key: { type: "webauthn", credential_id, public_key, rp_id }, sign: signStatement, signBytes };
 }
 
 /** The line of a content or intent, and the entry that it follows. */
@@ -50,7 +51,7 @@ export interface FuzzWorld {
   /** By change: the content, and whether it is what an erasure left. */
   contents: Map<string, { content: string; erased: boolean }>;
   manifests: Map<string, string>;
-  /** A tlog-policy that trusts the log and asks for its witness. */
+  /** A tlog-policy that trusts the log and requires its witness. */
   policy: string;
 }
 

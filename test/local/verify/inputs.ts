@@ -71,7 +71,7 @@ function bentDetail(world: FuzzWorld, entry: AuditEntry, below: Below): string {
     case 3:
     case 4: {
       if (!proof) return bentJson(detail, below);
-      const edited = JSON.parse(below(2) === 0 ? plain(bentJson({ note: detail["note"] }, below)) : "{}") as Detail;
+      const edited = JSON.parse(below(2) === 0 ? validJson(bentJson({ note: detail["note"] }, below)) : "{}") as Detail;
       return JSON.stringify(signedAgain(world, entry, { ...detail, ...edited }, below));
     }
     default:
@@ -79,8 +79,8 @@ function bentDetail(world: FuzzWorld, entry: AuditEntry, below: Below): string {
   }
 }
 
-/** Parses a JSON text; returns an empty object if it is invalid. */
-function plain(text: string): string {
+/** Returns the text if it is valid JSON, otherwise `{}`. */
+function validJson(text: string): string {
   try {
     JSON.parse(text);
     return text;
@@ -146,10 +146,11 @@ function exportInput(world: FuzzWorld, below: Below): Input {
     args.push("--expected-length", String(id), "--expected-head", current_hash);
   }
   addPeople(world, below, files, args, "--policy");
+  // No program can be started with an argument that contains a NUL.
   return { files, args: args.map((arg) => (arg.includes("\0") ? "x" : arg)) };
 }
 
-/** Returns a file of people's keys, sometimes other keys than the log has. */
+/** Adds an option with a file of people's keys in two of three calls; the file sometimes has other keys than the log. */
 function addPeople(world: FuzzWorld, below: Below, files: Input["files"], args: string[], option: string): void {
   const how = below(6);
   if (how < 2) return;
@@ -186,7 +187,7 @@ function certificateInput(world: FuzzWorld, below: Below): Input {
 const isDeciding = ({ event_type }: AuditEntry): boolean =>
   /^(?:change_(?:proposed|applied|rolled_back)|consent_decision|emergency_reviewed|content_erased)$/.test(event_type);
 
-/** The log about another content or under another intent, signed again by those who signed: all of it is as it would be. */
+/** Returns the log with a change's entries about another content and intent, in three of four calls with new signatures. */
 function linked(
   world: FuzzWorld,
   log: readonly AuditEntry[],

@@ -1,4 +1,4 @@
-/** The verifier's reading of an intent and of JSON, and which changes it takes for minor. */
+/** Tests how the verifier parses an intent and JSON, and which changes it accepts as minor. */
 import { expect, test } from "vitest";
 import {
   isMinor,
@@ -177,7 +177,7 @@ test.each<[string, boolean, Detail?, Detail?, boolean?]>([
   ["of high risk", false, { risk: "high" }],
   ["of low risk", true, { risk: "low" }],
   ["of no risk", false, { risk: undefined }],
-  ["that cannot be taken back", false, { reversible: false }],
+  ["that is not reversible", false, { reversible: false }],
   ["that applies itself", false, { apply_when: "approved" }],
   ["that may apply itself", true, { apply_when: "approved" }, { minor: { ...rule.minor, apply_when: true } }],
 ])("a change %s is minor, or not", (_, expected, content = {}, policy = rule, isErased = false) => {
@@ -190,7 +190,7 @@ test.each<[string, boolean, boolean, boolean]>([
   ["agent:x", false, false, true],
   ["robot", false, false, true],
   ["llm:gpt", false, false, false],
-])("%s may decide, may propose minor changes, may where agents may", (name, decides, proposes, withAgents) => {
+])("%s may decide: %s, propose minor changes: %s, also where agents may: %s", (name, decides, proposes, withAgents) => {
   const principals = { robot: { kind: "agent" } };
   expect(canDecide(name, read({ approvers: ["ana", "robot"] }, { principals }))).toBe(decides);
   expect(canProposeMinor(name, read({ minor: MINOR }, { principals }))).toBe(proposes);
@@ -219,10 +219,10 @@ test.each<[string, string[], boolean]>([
 
 test.each<[string, Detail, unknown]>([
   ["sets that are no list", { sets: "x" }, undefined],
-  ["an entry that is none", { sets: [null] }, undefined],
+  ["an entry that is null", { sets: [null] }, undefined],
   ["an entry without a tenant", { sets: [{ target: "b" }] }, undefined],
   ["a target alone", {}, [{ tenant: "t1", target: "a" }]],
-])("the places of %s", (_, over, expected) => {
+])("the targets of a content with %s", (_, over, expected) => {
   expect(listTenantTargets({ tenant_id: "t1", target: "a", ...over })).toEqual(expected);
 });
 
@@ -252,7 +252,7 @@ test.each<[string, unknown]>([
   ["[1]", undefined],
   ["null", undefined],
   ["{", undefined],
-])("the object of %s", (text, expected) => {
+])("%s is parsed as an object or rejected", (text, expected) => {
   expect(parseObject(text)).toEqual(expected);
 });
 

@@ -17,7 +17,7 @@ for path in sys.argv[2:]:
     print(json.dumps([finding["message"] for finding in json.loads(out.getvalue())["findings"]]))
 `;
 
-/** Returns the messages of the findings of both for each text; `contents`: the exports carry the contents. */
+/** Returns the messages of both verifiers' findings for each text; `contents` is true if the exports have the contents. */
 export async function judgeExports(
   texts: readonly string[],
   contents = false,

@@ -64,33 +64,33 @@ const loss: Step = ["loss_accepted"];
 test.each<[string, Given, string[]]>([
   ["no entry", { steps: [] }, []],
   ["one consent", { steps: [proposed, approved, applied] }, []],
-  ["none of one", { steps: [proposed, applied] }, few(2, "applied", 0, 1)],
+  ["none of one that is needed", { steps: [proposed, applied] }, few(2, "applied", 0, 1)],
   ["one of two", { steps: [proposed, approved], policy: TWO }, few(2, "approved", 1, 2)],
   ["one of two, pending", { steps: [proposed, consent("ana")], policy: TWO }, []],
   ["two of two", { steps: [proposed, consent("bo"), approved, applied], policy: TWO }, []],
-  ["the same one twice", { steps: [proposed, consent("ANA"), approved], policy: TWO }, few(3, "approved", 1, 2)],
+  ["the same approver twice", { steps: [proposed, consent("ANA"), approved], policy: TWO }, few(3, "approved", 1, 2)],
   [
     "two of three, of a major change",
     { steps: [proposed, consent("bo"), approved], policy: TWO, content: { tier: "major" } },
     few(3, "approved", 2, 3),
   ],
   [
-    "two, of a number that it states",
+    "one of two that the entry of the proposal states",
     { steps: [["change_proposed", { required_approvers: 2 }], approved] },
     few(2, "approved", 1, 2),
   ],
   [
-    "one, of a number that it states lower",
+    "one of two, where the entry of the proposal states none",
     { steps: [["change_proposed", { required_approvers: 0 }], approved], policy: TWO },
     few(2, "approved", 1, 2),
   ],
   [
-    "one, of a number that is none",
+    "one, where the entry of the proposal states a text",
     { steps: [["change_proposed", { required_approvers: "0" }], approved] },
     ["1 quorum: its required_approvers is not a whole number"],
   ],
   [
-    "one of no tier",
+    "one, for an unknown tier",
     { steps: [proposed, approved], content: { tier: "small" } },
     ["null content: the tier of the content is not minor, standard or major"],
   ],
@@ -101,9 +101,9 @@ test.each<[string, Given, string[]]>([
     { steps: [proposed, consent("agent:x", "approved")], policy: { approvers: ["agent:x"] } },
     few(2, "approved", 0, 1),
   ],
-  ["nobody", { steps: [proposed, consent(5, "approved")] }, few(2, "approved", 0, 1)],
+  ["an approver that is not text", { steps: [proposed, consent(5, "approved")] }, few(2, "approved", 0, 1)],
   [
-    "a denial before",
+    "one after a denial",
     { steps: [proposed, ["consent_decision", { decision: "denied", approver: "bo" }], approved], policy: TWO },
     few(3, "approved", 1, 2),
   ],
@@ -113,11 +113,11 @@ test.each<[string, Given, string[]]>([
     few(2, "approved", 0, 1),
   ],
   [
-    "the one who asked a model",
+    "the person who asked a model to propose",
     { steps: [["change_proposed", { asked_by: "ana" }], approved], policy: { self_approval: false } },
     few(2, "approved", 0, 1),
   ],
-  ["the proposer who may", { steps: [proposed, approved], content: { proposer: "ana" } }, []],
+  ["the proposer, where self-approval is allowed", { steps: [proposed, approved], content: { proposer: "ana" } }, []],
   ["another than the proposer", { steps: [proposed, approved], policy: { self_approval: false } }, []],
   [
     "one outside of the group",
@@ -220,7 +220,7 @@ test.each<[string, Given, string[]]>([
     few(3, "approved", 1, 2, " for an emergency"),
   ],
   [
-    "an emergency after the approval, to be reviewed by nobody",
+    "an emergency after the approval, without hours for a review",
     { steps: [proposed, approved, urgent("eve", "approved", { from: "approved" })], policy: GLASS },
     [],
   ],
@@ -248,7 +248,7 @@ test.each<[string, Given, string[]]>([
     MINOR_ALONE,
   ],
   [
-    "a minor change by nobody",
+    "a minor change without a proposer",
     { steps: [proposed], content: { tier: "minor" }, policy: FREE, principals: KEYS },
     UNVOUCHED,
   ],
@@ -303,6 +303,6 @@ test.each<[string, Given, string[]]>([
     },
     UNVOUCHED,
   ],
-])("consents: %s", (_, given, expected) => {
+])("the consents of a change are judged: %s", (_, given, expected) => {
   expect(judge(given)).toEqual(expected);
 });

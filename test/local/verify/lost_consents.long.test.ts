@@ -21,7 +21,7 @@ let api: TestService;
 let again: string;
 let before: string;
 let waiting: string;
-/** The entries of the loss. */
+/** Id of the entry that accepts the loss. */
 let loss: number;
 
 const certificate = async (id: string): Promise<string> => (await api.get(`changes/${id}/certificate`)).text;
@@ -116,7 +116,7 @@ test("one consent after an accepted loss and one before do not make two", () => 
   expect(verify(forged).findings).toMatchObject([{ rule: "quorum", message: "it was applied with 1 of 2 consents" }]);
 });
 
-test("an accepted loss is listed in the order of entries, with a proof like theirs", () => {
+test("a certificate whose accepted loss is listed twice or was edited is rejected", () => {
   const isLoss = (part: string, name: string) => name === "proof" && entryIn(part).event_type === "loss_accepted";
   const twice = rebuildCertificate(again, (part, name) => (isLoss(part, name) ? [part, part] : part));
   expect(verify(twice).findings).toMatchObject([{ entry: loss, rule: "id" }]);

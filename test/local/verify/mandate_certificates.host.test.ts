@@ -137,7 +137,7 @@ test("a certificate has also the entries of a mandate that its stored record omi
   }
 });
 
-test("a certificate without its intent is not valid, and without its mandate it is rejected", () => {
+test("a certificate without its mandate is rejected, and one without its intent is consistent", () => {
   const none = rebuildCertificate(honest, (part, name) =>
     name === "proof" && eventOf(part).startsWith("mandate_") ? null : part,
   );

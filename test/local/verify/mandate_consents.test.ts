@@ -34,10 +34,10 @@ interface Case {
   isErased?: boolean;
 }
 
-/** Verifies a consent, entry 9, by a mandate that ana and bo signed in entries 1 and 2; with `late` at an apply, entry 10. */
+/** Verifies a consent, entry 9, by a mandate that ana and bo signed in entries 1 and 2; with `atApply` at the apply, entry 10. */
 function judge(
   { stated = {}, content = {}, bounds = {}, proposal = {}, policy = {}, between = [], ...more }: Case,
-  late = false,
+  atApply = false,
 ) {
   const { signers = ["ana", "bo"], isErased = false, created_at = AT, at = AT, stages, detail } = more;
   const rule = { targets: ["price.*"], max_days: 5, max_per_day: 9, max_open: 4, ...policy };
@@ -54,7 +54,7 @@ function judge(
     { approver, mandate: { ...STATED, ...stated }, ...detail },
     { timestamp: at },
   );
-  const step = late ? entry(10, "change_applied", detail, { timestamp: at }) : consent;
+  const step = atApply ? entry(10, "change_applied", detail, { timestamp: at }) : consent;
   const whole = { ...CONTENT, ...content };
   const all = [...between, ...signatures];
   const signed = new Map([
@@ -68,12 +68,12 @@ const OUTSIDE = "it is outside the bounds of its mandate: ";
 const ABSENT = "the entries of its mandate are not in this file";
 
 test.each<[string, Case, string | undefined]>([
-  ["inside", {}, undefined],
+  ["within all bounds", {}, undefined],
   ["of an unknown intent", { detail: { manifest_hash: "x" } }, undefined],
   ["of another mandate", { stated: { mandate_id: "m2" } }, ABSENT],
-  ["of nobody", { detail: { approver: "mandate:" } }, ABSENT],
-  ["without a mandate", { detail: { mandate: 5 } }, ABSENT],
-  ["with losses alone", { signers: [], between: [entry(3, "loss_accepted")] }, ABSENT],
+  ["by a mandate without an id", { detail: { approver: "mandate:" } }, ABSENT],
+  ["with a malformed mandate", { detail: { mandate: 5 } }, ABSENT],
+  ["whose mandate has only a loss as entry", { signers: [], between: [entry(3, "loss_accepted")] }, ABSENT],
   ["after a loss", { between: [entry(3, "loss_accepted")] }, "its mandate was suspended, not active"],
   ["before a loss", { between: [entry(9, "loss_accepted")] }, undefined],
   [
@@ -99,7 +99,7 @@ test.each<[string, Case, string | undefined]>([
   ["of another entry", { stated: { entry: 1 } }, "its mandate.entry is not the entry that activated the mandate"],
   ["with one signature", { signers: ["ana"], stated: { entry: 1 } }, "its mandate has 1 of 2 signatures"],
   [
-    "that one resumed",
+    "after a resumption with one signature",
     {
       between: [
         entry(3, "mandate_suspended", { revision: 2 }),
@@ -111,9 +111,9 @@ test.each<[string, Case, string | undefined]>([
   ],
   ["of another agent", { content: { proposer: "agent:other" } }, `${OUTSIDE}agent`],
   ["of an agent written otherwise", { content: { proposer: "Agent:Pricing" } }, undefined],
-  ["of nobody's", { content: { proposer: undefined } }, `${OUTSIDE}agent`],
+  ["without a proposer of the change", { content: { proposer: undefined } }, `${OUTSIDE}agent`],
   ["of another kind", { content: { kind: "workflow" } }, `${OUTSIDE}kinds`],
-  ["of kinds that are no list", { bounds: { kinds: "config" } }, `${OUTSIDE}kinds`],
+  ["by a mandate whose kinds are no list", { bounds: { kinds: "config" } }, `${OUTSIDE}kinds`],
   ["of another target", { content: { target: "ui.a" } }, `${OUTSIDE}targets`],
   ["of a target that the mandate leaves out", { bounds: { targets: ["price.b", 5] } }, `${OUTSIDE}targets`],
   ["of a target that the policy leaves out", { policy: { targets: ["price.b"] } }, `${OUTSIDE}targets`],
@@ -125,25 +125,25 @@ test.each<[string, Case, string | undefined]>([
   ["of no value and no limits", { content: { value: undefined } }, undefined],
   ["of a known system", { proposal: { places: [{ system: "flags" }] } }, undefined],
   ["of an unknown system", { proposal: { places: [{ system: "flags" }, { system: "db" }] } }, `${OUTSIDE}systems`],
-  ["of a place that is none", { proposal: { places: ["flags"] } }, `${OUTSIDE}systems`],
+  ["of a place that is not an object", { proposal: { places: ["flags"] } }, `${OUTSIDE}systems`],
   ["of places that are no list", { proposal: { places: "flags" } }, undefined],
-  ["that cannot be taken back", { content: { reversible: "yes" } }, `${OUTSIDE}reversible`],
+  ["to a change that is not reversible", { content: { reversible: "yes" } }, `${OUTSIDE}reversible`],
   ["of medium risk", { content: { risk: "medium" } }, undefined],
   ["of high risk", { content: { risk: "high" } }, `${OUTSIDE}risk`],
   ["of more users", { content: { affected_users: 11 } }, `${OUTSIDE}max_affected_users`],
   ["of users that are no number", { content: { affected_users: "1" } }, `${OUTSIDE}max_affected_users`],
-  ["of users, of a bound that is none", { bounds: { max_affected_users: "10" } }, `${OUTSIDE}max_affected_users`],
+  ["of users, with a bound that is text", { bounds: { max_affected_users: "10" } }, `${OUTSIDE}max_affected_users`],
   [
     "of any number of users",
     { content: { affected_users: undefined }, bounds: { max_affected_users: undefined } },
     undefined,
   ],
   [
-    "that was erased",
+    "to a change that was erased",
     { content: { affected_users: null, value: undefined }, bounds: LIMITS, isErased: true },
     undefined,
   ],
-  ["that was erased and has users", { isErased: true }, `${OUTSIDE}max_affected_users`],
+  ["to a change that was erased and has users", { isErased: true }, `${OUTSIDE}max_affected_users`],
   ["of an allowed value", { bounds: LIMITS }, undefined],
   ["of another value", { bounds: LIMITS, content: { value: 6 } }, `${OUTSIDE}schema`],
   ["of no value", { bounds: LIMITS, content: { value: undefined } }, `${OUTSIDE}limits`],
@@ -157,12 +157,16 @@ test.each<[string, Case, string | undefined]>([
     { bounds: LIMITS, content: { sets: SETS }, stated: { number: 2, left: { today: 6, open: 2 } } },
     `${OUTSIDE}schema`,
   ],
-  ["of limits that are none", { bounds: { limits: 5 } }, undefined],
-  ["of limits without a schema", { bounds: { limits: {} } }, undefined],
-  ["that applies itself", { content: { apply_when: "approved" } }, `${OUTSIDE}apply_when`],
-  ["that may apply itself", { content: { apply_when: "approved" }, policy: { apply_when: true } }, undefined],
+  ["with limits that are not an object", { bounds: { limits: 5 } }, undefined],
+  ["with limits without a schema", { bounds: { limits: {} } }, undefined],
+  ["to a change that applies itself", { content: { apply_when: "approved" } }, `${OUTSIDE}apply_when`],
   [
-    "that may apply itself, at a time",
+    "to a change that may apply itself",
+    { content: { apply_when: "approved" }, policy: { apply_when: true } },
+    undefined,
+  ],
+  [
+    "to a change that may apply itself, at a time",
     { content: { apply_when: AT }, policy: { apply_when: true } },
     `${OUTSIDE}apply_when`,
   ],

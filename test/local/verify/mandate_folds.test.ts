@@ -71,11 +71,11 @@ test.each<[string, Step[], object]>([
     { ...DRAFT, signatures: [1, 2] },
   ],
   [
-    "bounds that are none",
+    "bounds that are not an object",
     [signed({ bounds: [1] }), signed({ bounds: "x" })],
     { ...DRAFT, signatures: [1, 2], open: undefined },
   ],
-  ["a signature of what is active", [active, active], { why: NOT_NEXT, at: 2 }],
+  ["a signature of an active mandate", [active, active], { why: NOT_NEXT, at: 2 }],
   ["a signature of another revision", [signed({ revision: 2 })], { why: NOT_NEXT, at: 1 }],
   ["a signature without revision", [signed({ revision: undefined })], { why: NOT_NEXT, at: 1 }],
   ["a narrowing", [active, narrowed(2)], { ...ACTIVE, revision: 2, open: 2 }],
@@ -83,7 +83,7 @@ test.each<[string, Step[], object]>([
   ["a narrowing of a draft", [signed(), narrowed(2)], { why: NOT_NEXT, at: 2 }],
   ["a wider narrowing", [active, narrowed(2, { narrow: { max_open: 4 } })], { why: WIDER, at: 2 }],
   [
-    "a narrowing by nobody who may",
+    "a narrowing by a person who may not sign",
     [active, narrowed(2, { approver: "fin" })],
     {
       why: "a narrowing of its mandate is not signed by a person who may sign the mandate",
@@ -92,7 +92,7 @@ test.each<[string, Step[], object]>([
   ],
   ["a suspension", [active, suspended], SUSPENDED],
   ["a suspension of a draft", [signed(), suspended], { why: NOT_NEXT, at: 2 }],
-  ["a suspension of what has no signature", [suspended], { why: NOT_NEXT, at: 1 }],
+  ["a suspension without any signature", [suspended], { why: NOT_NEXT, at: 1 }],
   ["one signature of a resumption", [active, suspended, resumed(2)], { ...SUSPENDED, resumes: [3] }],
   [
     "a resumption",
@@ -100,7 +100,7 @@ test.each<[string, Step[], object]>([
     { ...ACTIVE, revision: 2, countsFrom: 4, resumes: [3, 4] },
   ],
   [
-    "a resumption of what is active",
+    "a resumption of an active mandate",
     [active, suspended, resumed(2, "active"), resumed(2, "active")],
     {
       ...ACTIVE,
@@ -124,10 +124,10 @@ test.each<[string, Step[], object]>([
   ["an end", [active, ended(2)], { ...ACTIVE, state: "ended", revision: 2 }],
   ["an end while it is suspended", [active, suspended, ended(3)], { ...SUSPENDED, state: "ended", revision: 3 }],
   ["an end of a draft", [signed(), ended(2)], { ...DRAFT, state: "ended", revision: 2 }],
-  ["an end of what nobody signed", [ended(2)], { why: NOT_NEXT, at: 1 }],
-  ["an end of what has ended", [active, ended(2), ended(3)], { why: NOT_NEXT, at: 3 }],
-  ["a narrowing of what has ended", [active, ended(2), narrowed(3)], { why: NOT_NEXT, at: 3 }],
-  ["a signature of what has ended", [signed(), ended(2), signed({ revision: 2 })], { why: NOT_NEXT, at: 3 }],
+  ["an end without any signature", [ended(2)], { why: NOT_NEXT, at: 1 }],
+  ["a second end", [active, ended(2), ended(3)], { why: NOT_NEXT, at: 3 }],
+  ["a narrowing after its end", [active, ended(2), narrowed(3)], { why: NOT_NEXT, at: 3 }],
+  ["a signature after its end", [signed(), ended(2), signed({ revision: 2 })], { why: NOT_NEXT, at: 3 }],
   ["a loss of a draft's signatures", [signed(), loss, active], { ...ACTIVE, countsFrom: 3, signatures: [3] }],
   ["a loss while it is active", [active, loss], { ...SUSPENDED, revision: 1 }],
   ["a loss while it is resumed", [active, suspended, resumed(2), loss], SUSPENDED],
@@ -166,7 +166,7 @@ test.each<[string, object[], unknown[]]>([
   expect(found).toEqual(expected);
 });
 
-test("entries about mandates without a change are ignored", () => {
+test("without the change's first entry an entry about a mandate has a finding on its origin", () => {
   const found: unknown[] = [];
   requireMandates([entry(1, "mandate_signed")], undefined, (id, rule) => found.push([id, rule]));
   expect(found).toEqual([[1, "origin"]]);

@@ -57,9 +57,9 @@ const edit = (event: string, change: Change, last = false): AuditEntry[] => {
     index === at ? { ...entry, detail: JSON.stringify(change(JSON.parse(entry.detail) as Detail)) } : entry,
   );
 };
-const unsigned: Change = ({ proof: _, statement: __, key: ___, ...detail }) => detail;
+const removeSignature: Change = ({ proof: _, statement: __, key: ___, ...detail }) => detail;
 
-/** The last signature made with a key that signs unattended. */
+/** Replaces a signature by one of una, whose key signs unattended. */
 const unattended: Change = (detail) => {
   const text = (detail["statement"] as string).replace('"approver":"bo"', '"approver":"una"');
   const { public_key } = SIGNERS["una"]!.key as { public_key: string };
@@ -77,8 +77,8 @@ const unattended: Change = (detail) => {
 
 const dayAfter = (time: string): string => new Date(Date.parse(time) + DAY).toISOString();
 
-/** The apply a day later, under another intent. */
-function under(change: (intent: Intent) => void): string {
+/** Returns a certificate whose apply is a day later and under another intent. */
+function withIntent(change: (intent: Intent) => void): string {
   let intent!: Intent;
   rebuildCertificate(honest, (part, name) => {
     if (name === "intent") intent = JSON.parse(part) as Intent;
@@ -93,8 +93,8 @@ function under(change: (intent: Intent) => void): string {
   return certify(log, text);
 }
 
-/** The change with another content. */
-function about(over: Detail): string {
+/** Returns a certificate of the change with another content. */
+function withContent(over: Detail): string {
   let text = "";
   const file = rebuildCertificate(honest, (part, name) => {
     if (name !== "content") return part;
@@ -118,15 +118,15 @@ const APPROVED = "it was approved by a mandate: ";
 const APPLIED = "it was applied by a mandate: ";
 const NOT_SIGNED = "it must be signed by ana, and has no signature";
 const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = [
-  ["nothing", () => certify(entries), []],
+  ["no forgery", () => certify(entries), []],
   [
-    "a narrowing that is none, and unsigned",
-    () => certify(edit("mandate_narrowed", (one) => ({ ...unsigned(one), ...widened }))),
+    "an unsigned narrowing that widens bounds",
+    () => certify(edit("mandate_narrowed", (one) => ({ ...removeSignature(one), ...widened }))),
     [NOT_SIGNED, `${APPROVED}a narrowing of its mandate makes a bound wider`],
   ],
   [
     "a narrowing that gives it to another agent",
-    () => certify(edit("mandate_narrowed", (one) => ({ ...unsigned(one), narrow: { agent: "agent:other" } }))),
+    () => certify(edit("mandate_narrowed", (one) => ({ ...removeSignature(one), narrow: { agent: "agent:other" } }))),
     [NOT_SIGNED, `${APPROVED}a narrowing of its mandate makes a bound wider`],
   ],
   ...(
@@ -178,12 +178,12 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
   ),
   [
     "a value outside the schema of its limits",
-    () => about({ value: 300 }),
+    () => withContent({ value: 300 }),
     [`${APPROVED}it is outside the bounds of its mandate: schema`],
   ],
   [
     "an unsigned narrowing",
-    () => certify(edit("mandate_narrowed", unsigned)),
+    () => certify(edit("mandate_narrowed", removeSignature)),
     [NOT_SIGNED, `${APPROVED}a narrowing of its mandate is not signed by a person who may sign the mandate`],
   ],
   [
@@ -211,12 +211,12 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
   ],
   [
     "a signer without a group of the identity provider",
-    () => under(({ principals }) => void (principals["bo"]!["idp"] = ["release"])),
+    () => withIntent(({ principals }) => void (principals["bo"]!["idp"] = ["release"])),
     [`${APPLIED}its mandate has 1 of 2 signatures`],
   ],
   [
     "owners who did not sign",
-    () => under(({ policy }) => void (policy["owners"] = [{ targets: ["*.basic"], approvers: ["olga"] }])),
+    () => withIntent(({ policy }) => void (policy["owners"] = [{ targets: ["*.basic"], approvers: ["olga"] }])),
     [`${APPLIED}its mandate has 0 of 1 signatures of the owners of *.basic`],
   ],
   ...(
@@ -228,7 +228,7 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
     ([bound, mandates]) =>
       [
         `a policy that allows less of ${bound}`,
-        () => under(({ policy }) => void (policy["mandates"] = mandates)),
+        () => withIntent(({ policy }) => void (policy["mandates"] = mandates)),
         [`${APPLIED}it is outside the bounds of its mandate: ${bound}`],
       ] as const,
   ),
@@ -260,13 +260,13 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
     ([bound, over, ...more]) =>
       [
         `a content that breaks ${bound}`,
-        () => about(over),
+        () => withContent(over),
         [...more, `${APPROVED}it is outside the bounds of its mandate: ${bound}`],
       ] as const,
   ),
   [
     "owners of other targets",
-    () => under(({ policy }) => void (policy["owners"] = [{ targets: ["ui.*"], approvers: ["olga"] }])),
+    () => withIntent(({ policy }) => void (policy["owners"] = [{ targets: ["ui.*"], approvers: ["olga"] }])),
     [],
   ],
 ];
@@ -304,8 +304,11 @@ const python = (text: string): unknown => {
   }
 };
 
-test.each(FORGED.map(([name, , messages], index) => [name, messages, index] as const))("%s", (_, messages, index) => {
-  const report = verifyCertificate(Buffer.from(files[index]!), { acceptedManifests: [] });
-  expect(report.findings.map(({ message }) => message)).toEqual(messages);
-  expect(python(files[index]!)).toEqual(JSON.parse(JSON.stringify(report)));
-});
+test.each(FORGED.map(([name, , messages], index) => [name, messages, index] as const))(
+  "both verifiers report the same about a certificate with %s",
+  (_, messages, index) => {
+    const report = verifyCertificate(Buffer.from(files[index]!), { acceptedManifests: [] });
+    expect(report.findings.map(({ message }) => message)).toEqual(messages);
+    expect(python(files[index]!)).toEqual(JSON.parse(JSON.stringify(report)));
+  },
+);

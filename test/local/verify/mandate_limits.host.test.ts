@@ -79,7 +79,7 @@ function schemas(seed: number, count: number): ValueSchema[] {
   return found;
 }
 
-/** Returns a schema and one that differs from it in one part. */
+/** Returns the schema with at most one part changed. */
 function changed(schema: ValueSchema, roll: (below: number) => number): ValueSchema {
   const keys = Object.keys(schema) as (keyof ValueSchema)[];
   const key = keys[roll(keys.length)]!;

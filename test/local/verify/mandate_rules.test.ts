@@ -1,4 +1,4 @@
-/** The verifier's own rules of mandates: narrowings, and whose signatures are needed. */
+/** Tests the verifier's own rules of mandates: narrowings, and whose signatures are needed. */
 import { expect, test } from "vitest";
 import { isNarrowing } from "../../../local/verify/mandate_narrow.ts";
 import { isSignedByMandateSigner, findMissingSignatures } from "../../../local/verify/mandate_signers.ts";
@@ -38,11 +38,11 @@ test.each<[string, unknown, boolean, object?]>([
   ["an end that is a number below one in text", { until: 5 }, false, { until: "9" }],
   ["an end in text below one that is a number", { until: "5" }, false, { until: 9 }],
   ["an end of a mandate whose own is no text", { until: BOUNDS.until }, false, { until: 5 }],
-])("%s", (_, narrow, expected, before) => {
+])("a narrowing to %s is accepted or rejected", (_, narrow, expected, before) => {
   expect(judge(narrow, before)).toBe(expected);
 });
 
-test("without the intent a floor may have moved either way", () => {
+test("without the intent's directions a floor may move either way, but must not be dropped", () => {
   expect(isNarrowing(BOUNDS as never, { kpi_floor: { csat: 3, incident_rate: 0.2 } })).toBe(true);
   expect(isNarrowing(BOUNDS as never, { kpi_floor: { csat: 3 } })).toBe(false);
 });

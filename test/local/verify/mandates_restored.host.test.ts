@@ -38,7 +38,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
     Object.fromEntries(TARGETS.map((target) => [target, 100])),
   );
   const { clock } = api.api.deps;
-  const of = async (target: string, over: object = {}) => api.activate({ targets: [target], ...over });
+  const activate = async (target: string, over: object = {}) => api.activate({ targets: [target], ...over });
   const sign = async (decision: string, id: string, ...names: string[]) => {
     for (const name of names) await api.decideOn(decision, id, name);
   };
@@ -49,12 +49,12 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   };
   const draft = (await api.draft({ targets: [TARGETS[3]] })).body.mandate_id;
   await sign("mandate", draft, "ana");
-  const active = await of(TARGETS[0]!, { max_per_day: 3, max_open: 2 });
+  const active = await activate(TARGETS[0]!, { max_per_day: 3, max_open: 2 });
   const kept = (await api.propose({ target: TARGETS[0], value: 101 })).body;
-  const suspended = await of(TARGETS[1]!);
+  const suspended = await activate(TARGETS[1]!);
   await rollBack(TARGETS[1]!);
   await sign("mandate_resume", suspended, "ana");
-  const ended = await of(TARGETS[2]!);
+  const ended = await activate(TARGETS[2]!);
   await sign("mandate_revoke", ended, "ana");
   const copy = await rewinding.copy();
   const lost = (await api.propose({ target: TARGETS[0], value: 102 })).body;
@@ -73,7 +73,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   for (const target of TARGETS)
     expect((await api.propose({ target, value: 103 })).body).toMatchObject({ status: "pending_consent" });
   expect(await api.apply(kept.change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
-  // Statements of before the loss, which the store does not know as used any more, complete nothing.
+  // Statements made before the loss complete nothing, although the restored store has no record of their use.
   clock.advance(MINUTE);
   await sign("mandate", draft, "bo");
   await sign("mandate_resume", suspended, "bo");
@@ -89,7 +89,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   const outside = async (by: Acts, value: number): Promise<string> =>
     (await by.propose({ target: TARGETS[0], value })).body.outside?.[0].bound;
   expect(await outside(api, 105)).toBe("max_open");
-  // A consent of before the loss stays lost.
+  // A consent from before the loss does not count again.
   expect(await api.apply(kept.change_id)).toMatchObject({ status: 403 });
   expect(await api.apply(next.change_id)).toMatchObject({ status: 200 });
   const { text } = await api.api.get("audit?format=jsonl");

@@ -5,7 +5,7 @@ export type Below = (bound: number) => number;
 
 export const pick = <T>(below: Below, all: readonly T[]): T => all[below(all.length)]!;
 
-/** Text that stands for JSON text which no value gives. */
+/** Begins a placeholder string, which `bentJson` replaces by its text. That text need not be valid JSON. */
 const RAW = "@@raw:";
 const raw = (text: string) => `${RAW}${text}@@`;
 
@@ -91,7 +91,7 @@ const INSERTED = [
 ];
 const MORE = ["é", "\u3000", "\u202e", "— ", "=", "0", "\\", '"', "}", "\u001b[2K", "x".repeat(40)];
 
-/** Text with something put in, taken out, repeated or changed over. */
+/** Returns text with a part inserted, removed or repeated, or with other line ends. */
 export function bentText(text: string, below: Below): string {
   const at = below(text.length + 1);
   const end = Math.min(text.length, at + 1 + below(12));

@@ -19,7 +19,7 @@ const readEntries = (text: string): AuditEntry[] =>
 const toText = (entries: readonly AuditEntry[]): string => entries.map((one) => `${JSON.stringify(one)}\n`).join("");
 
 const FAILURES = ["change_apply_failed", "change_rollback_failed"];
-const BETTER = ["rolled_back", "absent", "applied", "unknown"];
+const STATES = ["rolled_back", "absent", "applied", "unknown"];
 
 /** Each log with the state of one target replaced by another: without new hashes, and with them. */
 function forgeStates(entries: readonly AuditEntry[]): string[] {
@@ -29,7 +29,7 @@ function forgeStates(entries: readonly AuditEntry[]): string[] {
     const worst = detail.sets.filter(({ host }) => host === detail.host);
     // A target that is in a better state than the worst may be in any other such state for all that the log says.
     const from = worst.length === 1 ? worst[0]! : detail.sets.find(({ host }) => host !== detail.host);
-    const host = worst.length === 1 ? BETTER.find((one) => one !== from!.host)! : "unknown";
+    const host = worst.length === 1 ? STATES.find((one) => one !== from!.host)! : "unknown";
     if (!from || (worst.length > 1 && detail.host === "unknown")) return [];
     const sets = detail.sets.map((one) => (one === from ? { ...one, host } : one));
     const forged = entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) });
@@ -37,7 +37,7 @@ function forgeStates(entries: readonly AuditEntry[]): string[] {
   });
 }
 
-/** A log in which a failed rollback has taken back one target less than it did, with new hashes. */
+/** Each log in which a failed rollback rolled back one target fewer than it did, with new hashes. */
 const forgeLeft = (entries: readonly AuditEntry[]): string[] =>
   entries.flatMap((entry, at) => {
     const detail = JSON.parse(entry.detail) as Failure;

@@ -1,4 +1,4 @@
-/** The verifier's own rules of plans: the plan of a rollout in a content, and the targets of a plan by its entries. */
+/** Tests the verifier's own rules: the stages of a rollout in a content, the targets of a plan by its entries, and owners. */
 import { expect, test } from "vitest";
 import type { Finding } from "../../../local/verify/chain.ts";
 import { createOwnerCheck } from "../../../local/verify/owners.ts";
@@ -19,32 +19,32 @@ test.each<[string, unknown, boolean]>([
   ["steps that are no list", plan({ steps: STEP }), false],
   ["nothing watched", plan({ watch: [] }), false],
   ["hours that are no number", plan({ max_silent_hours: "48" }), false],
-  ["a step that is none", plan({ steps: [STEP, 5] }), false],
-  ["a share of none", step({ share: 0 }), false],
-  ["an advance of no kind", step({ advance: "now" }), false],
+  ["a step that is not an object", plan({ steps: [STEP, 5] }), false],
+  ["a share of 0", step({ share: 0 }), false],
+  ["an unknown advance", step({ advance: "now" }), false],
   ["an advance by hand", step({ advance: "manual" }), true],
-  ["hours of no end", step({ min_hours: Infinity }), false],
+  ["infinite hours", step({ min_hours: Infinity }), false],
   ["two users", step({ min_users: 2 }), true],
   ["one user", step({ min_users: 1 }), false],
   ["a KPI without a name", watch({ kpi: undefined }), false],
-  ["a KPI that is none", plan({ watch: [5] }), false],
-  ["a KPI of no kind", watch({ kind: "median" }), false],
-  ["a KPI of no direction", watch({ good: "left" }), false],
+  ["a KPI that is not an object", plan({ watch: [5] }), false],
+  ["a KPI of an unknown kind", watch({ kind: "median" }), false],
+  ["a KPI of an unknown direction", watch({ good: "left" }), false],
   ["a relative loss", watch({ allowed: { relative: 0.1 } }), true],
-  ["a relative loss of no number", watch({ allowed: { relative: "0.1" } }), false],
-  ["a loss that is none", watch({ allowed: null }), false],
+  ["a relative loss that is not a number", watch({ allowed: { relative: "0.1" } }), false],
+  ["a loss of null", watch({ allowed: null }), false],
   ["a mean without bounds", watch({ kind: "mean" }), false],
   ["a mean with bounds", watch({ kind: "mean", bounds: [-1, 1] }), true],
   ["bounds of one number", watch({ kind: "mean", bounds: [1] }), false],
   ["bounds of three numbers", watch({ kind: "mean", bounds: [1, 2, 3] }), false],
   ["bounds that are no list", watch({ kind: "mean", bounds: { 0: 1, 1: 2, length: 2 } }), false],
   ["bounds of one point", watch({ kind: "mean", bounds: [1, 1] }), false],
-  ["bounds that begin nowhere", watch({ kind: "mean", bounds: ["0", 1] }), false],
-  ["bounds that end nowhere", watch({ kind: "mean", bounds: [0, "1"] }), false],
+  ["bounds whose first is not a number", watch({ kind: "mean", bounds: ["0", 1] }), false],
+  ["bounds whose second is not a number", watch({ kind: "mean", bounds: [0, "1"] }), false],
   ["a ratio", watch({}, RATIO), true],
-  ["a ratio without bounds of what it is per", watch({ per_bounds: undefined }, RATIO), false],
-  ["a ratio per nothing", watch({ per_bounds: [0, 2] }, RATIO), false],
-  ["a ratio per less than nothing", watch({ per_bounds: [-1, 2] }, RATIO), false],
+  ["a ratio without bounds of its divisor", watch({ per_bounds: undefined }, RATIO), false],
+  ["a ratio whose divisor may be 0", watch({ per_bounds: [0, 2] }, RATIO), false],
+  ["a ratio whose divisor may be negative", watch({ per_bounds: [-1, 2] }, RATIO), false],
 ])("a rollout with %s is read, or not", (_, stages, isPlan) => {
   expect(readPlan(stages)).toBe(isPlan ? stages : undefined);
 });
@@ -60,7 +60,7 @@ test.each<[string, unknown, readonly string[] | undefined, number?]>([
   ["one where one is enough", [A], ["a\nt1"], 1],
   ["none where none is enough", [], [], 0],
   ["one twice", [A, { ...A, target: "A" }], undefined],
-  ["one that is none", [A, 5], undefined],
+  ["an entry that is not an object", [A, 5], undefined],
   ["one without a tenant", [A, { target: "b" }], undefined],
   ["one without a target", [A, { tenant_id: "t1" }], undefined],
   ["no list", { length: 2 }, undefined],
@@ -98,7 +98,7 @@ test.each<[string, Step[], unknown]>([
   ["applied and rolled back", [proposed, applied, ["change_rolled_back", { sets: [A, B] }]], undefined],
   ["of one target", [["change_proposed", { sets: [A] }]], [1, NO_TARGETS]],
   ["that was never proposed", [["change_applied", { sets: [A, B] }]], [1, "it has sets, but its change is not a plan"]],
-  ["that is none", [["change_proposed"], ["change_applied"], ["change_rolled_back"]], undefined],
+  ["whose entries have no sets", [["change_proposed"], ["change_applied"], ["change_rolled_back"]], undefined],
   ["decided on", [proposed, ["consent_decision", { sets: 5 }]], undefined],
   ["of another change", [proposed, ["change_applied", {}, "c2"]], undefined],
   ["applied without targets", [proposed, ["change_applied"]], [2, NO_TARGETS]],
@@ -182,15 +182,15 @@ test.each<[string, Step[], unknown]>([
 });
 
 test.each<[string, Step[], Target, boolean]>([
-  ["of its plan", [proposed], { sets: [A, B] }, true],
-  ["of its plan in another order", [proposed], { sets: [B, A] }, false],
-  ["of no plan", [proposed], {}, false],
-  ["of a plan, unknown", [], { sets: [A, B] }, false],
-  ["of targets that are none, of no plan", [["change_proposed"]], { sets: 5 }, false],
-  ["of no plan, of no plan", [["change_proposed"]], {}, true],
-  ["of a plan, of no plan", [["change_proposed"]], { sets: [A, B] }, false],
+  ["with the targets of its plan", [proposed], { sets: [A, B] }, true],
+  ["with the targets of its plan in another order", [proposed], { sets: [B, A] }, false],
+  ["without targets, of a plan", [proposed], {}, false],
+  ["with targets, of an unknown change", [], { sets: [A, B] }, false],
+  ["with targets that are no list, of another change", [["change_proposed"]], { sets: 5 }, false],
+  ["without targets, of a change that is no plan", [["change_proposed"]], {}, true],
+  ["with targets, of a change that is no plan", [["change_proposed"]], { sets: [A, B] }, false],
   ["of one target", [proposed], { sets: [A] }, false],
-])("a content %s is of its entry, or not", (_, steps, content, isSame) => {
+])("a content %s matches the entry of its proposal, or not", (_, steps, content, isSame) => {
   const { check, addContent } = createPlanCheck();
   for (const [at, one] of steps.entries()) check(entryOf(one, at), at);
   expect(addContent("c1", content)).toBe(isSame ? undefined : "the targets in its sets are not those of its content");

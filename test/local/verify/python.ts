@@ -68,7 +68,7 @@ function start() {
       const judged: Judged[] = [];
       while (judged.length < calls.length) {
         const { value, done } = await lines.next();
-        if (done) throw new Error(`verify_audit.py ended behind ${judged.length} of ${calls.length} inputs`);
+        if (done) throw new Error(`verify_audit.py ended after ${judged.length} of ${calls.length} inputs`);
         judged.push(JSON.parse(String(value)) as Judged);
       }
       return judged;

@@ -1,4 +1,4 @@
-/** Both verifiers compute the decisions of rollouts again, and reject what the rule would not have decided. */
+/** Both verifiers compute the decisions of rollouts again, and reject those that differ from the rule's. */
 import { spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
@@ -56,7 +56,7 @@ beforeAll(async () => {
   judged = await judgeExports([honest, ...FORGED.map(([, forge]) => forge())].map(textOf), true);
 });
 
-/** Reads the lines that stand behind the entries of proposals and intents. */
+/** Reads the lines that follow the entries of proposals and intents. */
 async function readCarried({ list }: Pick<Awaited<ReturnType<typeof openRollout>>["api"]["deps"]["store"], "list">) {
   const lines = new Map<string, string>();
   for (const stored of await list("changes", { limit: 9 }))
@@ -109,7 +109,7 @@ const improve = ({ totals: rows, ...detail }: Detail) => ({
   ...detail,
   totals: rows.map((row) => ({ ...row, treated: { ...row.treated, sum: row.treated.sum + 500 } })),
 });
-/** Names other stages in the entry of the proposal, and begins at a share, so that only the content tells. */
+/** Returns the log up to the apply, with other stages in the proposal's entry and a first share that matches them. */
 const staged = (stages: object, share: unknown = 1000): Log =>
   edited("change_applied", 0, (one) => ({ ...one, stage: { step: 0, share } }), {}, proposedWith(stages)).filter(
     ({ id }) => id <= find("change_applied").id,
@@ -122,7 +122,7 @@ const proposedWith = (stages: object): Log =>
 /** Edits each row of totals of an entry. */
 const fedWith = (event: string, nth: number, over: object): Log =>
   edited(event, nth, (one) => ({ ...one, totals: one.totals.map((row) => ({ ...row, ...over })) }));
-/** Computes results as if a success could have another square than 1. */
+/** Returns a decision with other sums of squares than a binary KPI has, and the readings that follow from them. */
 function squared({ totals: rows, ...detail }: Detail) {
   const arm = ({ n, sum }: Row["treated"]) => ({ n, sum, sum2: 0.3 * sum });
   const stated = rows.map((row) => ({
@@ -140,7 +140,7 @@ function squared({ totals: rows, ...detail }: Detail) {
   );
   return { ...detail, totals: stated, readings };
 }
-/** Replaces a decision by another entry with the same facts. */
+/** Returns the detail of an advance with the facts of another decision. */
 const asAdvance = (detail: Detail) => ({
   ...detail,
   decision: "advance",
@@ -191,7 +191,7 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   ],
   ["a missing advance", () => without("stage_advanced"), "its step is not 0, the current step of the rollout"],
   [
-    "a first step that is none",
+    "an apply at the second step",
     () => edited("change_applied", 0, (one) => ({ ...one, stage: { step: 1, share: 5000 } })),
     "its stage is not the first step of its rollout",
   ],
@@ -232,9 +232,9 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
     () => edited("stage_advanced", 0, ({ baseline: _, ...one }) => one),
     "its baseline is not the last resume after a mismatch",
   ],
-  ["a resume of what nobody holds", () => without("stage_held", 1), "it resumes a rollout that is not held"],
+  ["a resume of a rollout that is not held", () => without("stage_held", 1), "it resumes a rollout that is not held"],
   [
-    "an advance of what a person holds",
+    "an advance of a rollout that a person holds",
     () => edited("stage_held", 4, ({ rule: _, ...one }) => ({ ...one, reason: "by_hand" })),
     "it advances a rollout that a person holds",
   ],
@@ -258,15 +258,15 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
     "its silent does not match the age of its oldest totals",
   ],
   [
-    "an entry after everybody has the value",
-    () => edited("stage_advanced", 1, (one) => one).concat({ ...find("stage_advanced", 1), id: honest.length + 1 }),
+    "an advance after the last step",
+    () => [...honest, { ...find("stage_advanced", 1), id: honest.length + 1 }],
     "its step is not 1, the current step of the rollout",
   ],
   ["another share than the plan's", () => staged({ shares: [9999] }, 9999), OTHER_STAGES],
-  ["a step of the plan left out", () => staged({ shares: [1000] }), OTHER_STAGES],
+  ["the plan without one of its steps", () => staged({ shares: [1000] }), OTHER_STAGES],
   ["another feeder than the plan's", () => staged({ fed_by: "agent:other" }), OTHER_STAGES],
   [
-    "no stages of a plan",
+    "entries without the stages of the content",
     () =>
       edited(
         "change_applied",
@@ -278,7 +278,7 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
     OTHER_STAGES,
   ],
   [
-    "a time at which it applies by itself that its content does not have",
+    "an apply_when that the content does not have",
     () => edited("change_proposed", 0, (one) => ({ ...one, apply_when: "approved" })),
     "its apply_when is not that of its content",
   ],
@@ -305,19 +305,23 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
   ],
   ["squares of successes that are not successes", () => edited("stage_held", 0, squared), OTHER_RESULTS],
   [
-    "an advance by hand of the service",
+    "an advance by hand whose actor is the service",
     () => edited("stage_advanced", 1, (one) => ({ ...one, actor: "policy:stages" })),
     OF_NOBODY,
   ],
-  ["an advance by hand of nobody", () => edited("stage_advanced", 1, (one) => ({ ...one, actor: null })), OF_NOBODY],
   [
-    "an advance by hand of nobody, ordered under the same intent",
+    "an advance by hand without an actor",
+    () => edited("stage_advanced", 1, (one) => ({ ...one, actor: null })),
+    OF_NOBODY,
+  ],
+  [
+    "an advance by hand without an actor, ordered under the same intent",
     () => edited("stage_advanced", 1, (one) => ({ ...one, actor: null, ordered: find("stage_advanced", 1).id })),
     OF_NOBODY,
   ],
-  ["a resume by nobody", () => edited("stage_resumed", 0, (one) => ({ ...one, actor: null })), OF_NOBODY],
+  ["a resume without an actor", () => edited("stage_resumed", 0, (one) => ({ ...one, actor: null })), OF_NOBODY],
   [
-    "a resume by the service",
+    "a resume whose actor is the service",
     () => edited("stage_resumed", 0, (one) => ({ ...one, actor: "policy:stages" })),
     OF_NOBODY,
   ],
@@ -332,11 +336,15 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
     "its totals of conversion are later than the entry",
   ],
   ["totals of no time", () => fedWith("stage_stopped", 0, { as_of: "zzz" }), NO_TOTALS],
-  ["totals of a day that is none", () => fedWith("stage_stopped", 0, { at: "2026-02-30T00:00:00.000Z" }), NO_TOTALS],
+  [
+    "totals of a day that does not exist",
+    () => fedWith("stage_stopped", 0, { at: "2026-02-30T00:00:00.000Z" }),
+    NO_TOTALS,
+  ],
   ["totals without a sum", () => fedWith("stage_advanced", 1, { treated: { n: 9000 } }), NO_TOTALS],
   ["totals of fewer users than none", () => fedWith("stage_held", 0, { treated: { n: -5, sum: 0 } }), NO_TOTALS],
   [
-    "an advance that says to be a rollback",
+    "an advance with the decision of a rollback",
     () => edited("stage_advanced", 1, (one) => ({ ...one, decision: "rollback" })),
     "its decision does not match its event_type",
   ],
@@ -346,7 +354,7 @@ const FORGED: readonly (readonly [string, () => Log, string])[] = [
     "its actor is not policy:stages, which alone stops a rollout",
   ],
   [
-    "a rollback by the service that says not to be its own",
+    "a rollback by the service without its `by`",
     () => edited("change_rolled_back", 0, ({ by: _, ...one }) => one, {}, without("stage_stopped")),
     "it was rolled back by policy:stages, but the rule of its rollout did not order that",
   ],
@@ -356,13 +364,16 @@ test("an unforged log is valid in both verifiers", () => {
   expect(judged[0]).toEqual({ typescript: [], python: [] });
 });
 
-test.each(FORGED.map(([name, , message], index) => [name, message, index] as const))("%s", (_, message, index) => {
-  const { typescript, python } = judged[index + 1]!;
-  expect(python).toEqual(typescript);
-  expect(typescript).toContain(message);
-});
+test.each(FORGED.map(([name, , message], index) => [name, message, index] as const))(
+  "%s is reported alike by both verifiers",
+  (_, message, index) => {
+    const { typescript, python } = judged[index + 1]!;
+    expect(python).toEqual(typescript);
+    expect(typescript).toContain(message);
+  },
+);
 
-test("an advance by a person under an earlier intent has no name", async () => {
+test("an advance without an actor is valid if it was ordered under another intent", async () => {
   const { id } = find("stage_advanced", 1);
   const log = edited("stage_advanced", 1, (one) => ({
     ...one,
@@ -373,7 +384,7 @@ test("an advance by a person under an earlier intent has no name", async () => {
   expect(await judgeExports([textOf(log)], true)).toEqual([{ typescript: [], python: [] }]);
 });
 
-test("a plan that is none", async () => {
+test("malformed stages in a content are reported by both verifiers", async () => {
   const { change_id, detail } = find("change_proposed");
   const begins = `{"change_id":${JSON.stringify(change_id)},"content":`;
   const content = carried.get(change_id)!.slice(begins.length, -2);
@@ -394,7 +405,7 @@ test("a plan that is none", async () => {
   expect(await judgeExports(texts, true)).toEqual(texts.map(() => ({ typescript: only, python: only })));
 });
 
-/** Honest logs that only few feeders write. */
+/** Valid logs with totals that few feeders send. */
 const HONEST: readonly (readonly [string, () => ReturnType<typeof openRollout>])[] = [
   [
     "impossible numbers of a later time before possible ones",
@@ -436,7 +447,7 @@ const HONEST: readonly (readonly [string, () => ReturnType<typeof openRollout>])
   ),
 ];
 
-test("what a feeder may say is valid in both", async () => {
+test("unusual totals that a feeder may send are valid in both verifiers", async () => {
   const texts: string[] = [];
   for (const [, live] of HONEST) {
     const { api } = await live();

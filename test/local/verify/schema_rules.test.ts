@@ -1,4 +1,4 @@
-/** The verifier's schemas of values: each keyword matches what it allows, and one that is unknown or malformed nothing. */
+/** Tests the verifier's schemas of values: a known keyword matches the values it allows, a malformed or unknown one nothing. */
 import { expect, test } from "vitest";
 import { areValuesAllowed, matchesSchema } from "../../../local/verify/schema.ts";
 import { areLimitsNarrower } from "../../../local/verify/schema_narrow.ts";
@@ -78,7 +78,7 @@ const split = (shares: unknown, more: object = {}) => ({ $split: { shares }, ...
 test.each<[string, unknown[], boolean]>([
   ["a value", [{ value: 5 }], true],
   ["two values", [{ value: 5 }, { value: "a" }], false],
-  ["what is no entry", [5], false],
+  ["an entry that is no object", [5], false],
   [
     "a split",
     [
@@ -137,7 +137,7 @@ test.each<[string, unknown[], boolean]>([
   expect(areValuesAllowed(sets, { type: "integer" })).toBe(expected);
 });
 
-/** Parts of limits after and before a narrowing that keeps, or widens, what they allow. */
+/** Limits before and after a narrowing, and whether the second allow no more than the first. */
 const NARROWED: readonly (readonly [before: unknown, after: unknown, isNarrow: boolean])[] = [
   [undefined, {}, true],
   [undefined, 5, false],

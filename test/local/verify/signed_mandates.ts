@@ -1,4 +1,4 @@
-/** Entries about mandates with the intent under which they are judged, without signatures that anything verifies. */
+/** Entries about mandates with the intent under which they are judged, without real signatures. */
 import type { RecordedEntry } from "../../../local/verify/entry_detail.ts";
 import { parseIntent } from "../../../local/verify/intent.ts";
 import { passkey, sshSigner } from "../../support/passkeys.ts";
@@ -26,7 +26,7 @@ export const intent = (over: object = {}) =>
   });
 export const TARGETS = { targets: ["price.a", "ui.*"], tenants: ["t1"] };
 
-/** Entries signed by these, each with their own key. */
+/** Returns entries that count as signed by these people, each with their own key, and the intent. */
 export function signEntries(names: readonly string[], detail: object = {}, over?: object) {
   const known = intent(over);
   const signed = new Map(names.map((name, at) => [at + 1, known.keys.get(name.toLowerCase())![0]!.id]));

@@ -1,4 +1,4 @@
-/** The verifier's reading of a change's life: which step follows which, and who must have signed it. */
+/** Tests how the verifier derives a change's statuses from its entries, and who must have signed an entry. */
 import { expect, test } from "vitest";
 import { deriveStatuses, findRequiredSigner } from "../../../local/verify/change_life.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
@@ -42,7 +42,7 @@ test.each<[string, Step[], string[], string[], string?]>([
   ["proposed twice", [proposed, proposed], ["pending_consent", "pending_consent"], [mustBe("new", "pending_consent")]],
   ["that begins with an apply", [applied], ["applied"], []],
   [
-    "taken back",
+    "rolled back and then restored",
     [proposed, approved, applied, ["change_rolled_back"], ["value_restored"]],
     ["pending_consent", "approved", "applied", "rolled_back", "applied"],
     [mustBe("applied", "rolled_back")],
@@ -77,6 +77,6 @@ test.each<[string, Detail, string | undefined | null]>([
   ["consent_decision", { approver: "mandate:m1", decision: "approved" }, null],
   ["emergency_reviewed", { approver: "ana" }, "ana"],
   ["change_applied", { actor: "ana" }, null],
-])("%s of %j is signed by %s", (event, detail, by) => {
+])("%s of %j must be signed by %s", (event, detail, by) => {
   expect(findRequiredSigner(recorded([[event, detail]])[0]!)).toEqual(by === null ? undefined : { by });
 });

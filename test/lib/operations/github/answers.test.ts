@@ -333,7 +333,7 @@ test("a freeze blocks a deployment, and its end releases it", async () => {
 });
 
 test("lost deliveries are requested again until one arrives, also after a restart", async () => {
-  const { api, github, clock, targets, hook } = await openWithGithub();
+  const { api, github, clock, targets } = await openWithGithub();
   await release(api, X);
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
   for (const deployment of lost) await github.request(deployment, undefined);
@@ -351,7 +351,6 @@ test("lost deliveries are requested again until one arrives, also after a restar
   clock.advance(10 * MINUTE);
   await pass();
   expect([github.redeliveries, github.unexpectedUrls]).toEqual([[], []]);
-  expect(hook).toBeDefined();
 });
 
 test("a deployment that GitHub no longer waits for is closed, and old answers are deleted", async () => {

@@ -70,7 +70,7 @@ describe("several writers on one DynamoDB table", () => {
     expect([...numbers].sort((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1));
   });
 
-  onDynamoDb("give a decision that only reads one consistent state during concurrent writes", async () => {
+  onDynamoDb("let a decision without writes see one consistent state during concurrent writes", async () => {
     const access = await createFreshTable();
     const [reader, writer]: [AnyStore, AnyStore] = [dynamoDbStore(access), dynamoDbStore(access)];
     const writeBoth = (value: number) =>
@@ -109,6 +109,7 @@ function incompressible(length: number): string {
 describe("the DynamoDB store", () => {
   onDynamoDb("gives a decision that writes nothing a consistent state", async () => {
     const access = await createFreshTable();
+    // The id "b" as it is in requests: bytes in base64.
     const ID_B = '"B":"Yg=="';
     let concurrentWrite: (() => Promise<unknown>) | undefined;
     const runBeforeRead: typeof fetch = async (url, init) => {

@@ -91,7 +91,11 @@ function createSharedEngine(): SharedEngine {
       commits--;
     },
     value: (id) => versions.get(recordName({ collection: "things", id }))?.json?.value,
-    trips: () => [trips, (trips = 0)][0]!,
+    trips() {
+      const taken = trips;
+      trips = 0;
+      return taken;
+    },
     beforeCommit: (work) => void (runBeforeCommit = work),
   };
   return sharedEngine;

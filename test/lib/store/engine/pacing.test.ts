@@ -15,7 +15,7 @@ function movingPacing(requestMs: number): Pacing & { elapsedMs: () => number; co
   };
 }
 
-test("contended work fails after 5 s, even if tries are left", async () => {
+test("contended work fails within 5 s, even if tries are left", async () => {
   const pacing = movingPacing(400);
   const contended = async (): Promise<never> => {
     pacing.countRequest();
@@ -26,7 +26,7 @@ test("contended work fails after 5 s, even if tries are left", async () => {
   expect(pacing.elapsedMs()).toBeLessThanOrEqual(5_000);
 });
 
-test("a DynamoDB table that keeps throttling is busy after 5 s, for a write too", async () => {
+test("a write to a DynamoDB table that keeps throttling fails as busy within 5 s", async () => {
   const pacing = movingPacing(10);
   const fetch = async (): Promise<Response> => {
     pacing.countRequest();

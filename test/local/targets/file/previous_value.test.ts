@@ -41,7 +41,7 @@ test("an edited record of an earlier change is not restored after that change wa
   expect(await readLimit(target)).toBe(200);
 });
 
-test("a rollback restores the newest value that is unedited and not rolled back", async () => {
+test("after the rollback of both changes, the earlier one first, the target has no value", async () => {
   const { api, target, first, second } = await applyTwice();
   await api.must("rollback", first);
   expect((await api.must("rollback", second)).status).toBe("rolled_back");

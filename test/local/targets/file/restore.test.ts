@@ -45,7 +45,7 @@ async function whileStopped(action: () => void): Promise<void> {
   await start();
 }
 
-test("after a restore drift lists values only in the file, and an apply ends the drift", async () => {
+test("after a restore drift lists applied changes with other values in the file", async () => {
   const set = (target: string, value: number) => api.bring("applied", { target, value: String(value) });
   await set("a.b", 1);
   await set("a.d", 4);
