@@ -65,11 +65,12 @@ async function identifyCaller(request: Request, deps: HttpDeps, rules: AccessRul
     const { name, readsOwn } = agent;
     if (writes && !rules.agents) throw agentMayNotError(name);
     if (!writes && readsOwn && !rules.ownReads) throw createOwnReadsError(name);
+    // Called for its error alone: an agent too may not send an invalid name.
     findPerson(deps, request);
     return { agent: name, readsOwn, person: undefined, personSource: describePersonSource(deps), hasToken: false };
   }
   if (writes && !rules.open) rejectAnonymousWrites(deps);
-  // Chat endpoints answer with data, so they count as reads.
+  // Endpoints with `protect_all`, such as chat, answer with data, so they count as reads.
   if (!rules.open && (!writes || rules.token === "protect_all")) requireReader(request, deps);
   if (rules.token === true || (rules.token && deps.protectAll)) requireToken(request, deps);
   // Even if no token is needed, a wrong one delays the answer, so that guessing is not faster here.

@@ -31,6 +31,7 @@ export async function readBody(request: Request): Promise<string> {
     throw invalidField("body", "did not arrive whole");
   }
   if (text === undefined) throw tooLargeError();
+  // A character of a string takes three bytes at most; a shorter text is not encoded for this check.
   if (text.length * 3 > BODY_LIMIT && new TextEncoder().encode(text).length > BODY_LIMIT) throw tooLargeError();
   if (text.includes("\uFFFD")) throw invalidField("body", "is not valid UTF-8 (U+FFFD itself is to be sent escaped)");
   return text;
@@ -54,7 +55,7 @@ async function readBytes({ body }: Request, limit: number): Promise<string> {
   }
 }
 
-/** Reads the rest of a body up to 1 MiB, so that its connection can carry the next request. */
+/** Reads the rest of a body, of which 64 KiB are read, up to 1 MiB in all, so that its connection can carry the next request. */
 async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   try {
     for (let read = BODY_LIMIT; read <= MAX_DRAINED_BYTES;) {
@@ -120,9 +121,9 @@ interface BodyForm {
   jsonFields?: readonly string[] | undefined;
   /** The field that the complete body is the value of. */
   text?: string | undefined;
-  /** The media type that such a body must have; absent: any. */
+  /** The media type that a body for `text` must have; absent: any. */
   textType?: string | undefined;
-  /** Such a body becomes text with one character for each byte, so many at most: for a signature over the bytes. */
+  /** The limit of such a body in bytes. Each becomes a character of the text, so that a signature over them can be verified. */
   bytes?: number | undefined;
   /** The body is JSON, whatever its content type is. */
   json?: boolean | undefined;

@@ -37,7 +37,7 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   description: string;
   /** Example of an input. */
   example: z.input<NoInfer<I>>;
-  /** The field that names the caller; absent from a request, it is the agent, or the person whom the proxy names. */
+  /** The field that names the caller; if a request lacks it, it gets the agent, or the person whom the proxy names. */
   callerField?: string;
   /** Query and path parameters of a GET, body fields of a POST; a function if they depend on the intent. */
   input: I | ((deps: D) => I);
@@ -45,9 +45,9 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   text?: string;
   /** The body is JSON, whatever its content type is, and never a form. */
   json?: true;
-  /** The media type that such a body must have; absent: any. */
+  /** The media type that a body for `text` must have; absent: any. */
   textType?: string;
-  /** Such a body becomes text with one character for each byte, so many at most. */
+  /** The limit of such a body in bytes. Each becomes a character of the text. */
   bytes?: number;
   /** A POST whose fields may be in the query; its handler reads them there. */
   fieldsInQuery?: true;
@@ -136,7 +136,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const parsed = parseInput(findSchema(deps), Object.assign(fields, pathFields));
       const run = () => (reader ? maskErrors(call.deps, () => handle(parsed, call)) : handle(parsed, call));
       if (writes && declaration.product) return runWithPriority(deps, run);
-      // A shared answer shows every change.
+      // A shared answer shows every change, so a restricted reader gets an answer of its own.
       if (reader || !share || !declaration.shared!(parsed)) return await run();
       return share(JSON.stringify(parsed), async () => {
         const result = await handle(parsed, call);
@@ -156,6 +156,7 @@ function cacheSchemas<I extends z.ZodType, D extends object>(input: I | ((deps: 
   if (typeof input !== "function") return () => input;
   const schemas = new WeakMap<object, I>();
   return (deps) => {
+    // A function without parameters does not depend on the intent.
     const key = (input.length > 0 && deps.product) || ANY_INTENT;
     const schema = schemas.get(key) ?? input(deps);
     schemas.set(key, schema);

@@ -75,6 +75,7 @@ export function createFlagChoice(values: readonly Value[], key?: string): FlagCh
   // Index of the answer by the combination of arms and share, as one number.
   const indexes = new Map<number, number>();
   const choose = (user: FlagUser): number => {
+    // Begins with 1, so that the combination also says how many values were passed.
     let combination = 1;
     let arm: Arm | undefined;
     let counted: Arm["counted"];
@@ -118,6 +119,7 @@ export function createFlagsChoice(
   const combinations = new Map<string, EvaluatedFlags | undefined>();
   const combine: FlagsChoice = (user) => {
     const indexes = choices.map(({ choose }) => choose(user));
+    // One character for each flag.
     const combination = String.fromCharCode(...indexes);
     if (combinations.has(combination)) return combinations.get(combination);
     const joined = joinOutcomes(
@@ -129,6 +131,7 @@ export function createFlagsChoice(
   };
   const [attribute, ...others] = new Set(choices.flatMap(({ units }) => units));
   if (attribute === undefined || others.length > 0) return combine;
+  // A single attribute distinguishes users, so its value alone decides on the answer.
   const answers = new Map<string | undefined, EvaluatedFlags>();
   return (user) => {
     const unit = user.unit(attribute);

@@ -31,7 +31,10 @@ interface Memory extends Position {
 
 const memories = new WeakMap<Store, Memory>();
 
-/** Creates an evaluation of values. It is uncertain if a value is withheld, since that value may match the log again later. */
+/**
+ * Creates an evaluation of values. It is uncertain without values, while they are behind the log, and if one is withheld for
+ * another reason than its erasure, since that value may match the log again later.
+ */
 export const createEvaluation = <T>(
   { behind }: { behind: number },
   values: readonly (readonly (GovernedValue | WithheldValue)[])[],

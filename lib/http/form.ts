@@ -69,6 +69,7 @@ export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.outp
     ...issues.flatMap((issue) => {
       if (issue.code !== "unrecognized_keys")
         return [{ field: issue.path.join(".") || "body", message: issue.message }];
+      // Unknown fields at the top are among `unknown`, with a hint.
       const isNested = issue.path.length > 0;
       return isNested ? issue.keys.map((key) => ({ field: key, message: NOT_A_FIELD })) : [];
     }),
@@ -80,13 +81,13 @@ function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   const { def, shape } = schema as unknown as SchemaParts;
   if (def.innerType) return removeNulls(def.innerType, raw);
   if (shape === undefined || typeof raw !== "object" || raw === null) return raw;
-  const isAbsent = (field: z.ZodType): boolean => !field.safeParse(null).success && field.safeParse(undefined).success;
+  const treatsNullAsAbsent = (field: z.ZodType): boolean => !field.safeParse(null).success && field.safeParse(undefined).success;
   let cleaned: Record<string, unknown> | undefined;
   for (const [key, value] of Object.entries(raw)) {
     const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (!field) continue;
     if (value === null) {
-      if (!isAbsent(field)) continue;
+      if (!treatsNullAsAbsent(field)) continue;
       cleaned ??= { ...raw };
       delete cleaned[key];
       continue;

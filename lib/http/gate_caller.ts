@@ -1,4 +1,4 @@
-/** Identifies the caller at a gate: a holder of the admin token, or a CI job with a token of its issuer. */
+/** Identifies the caller at a gate: a CI job with a token of its issuer, or a holder of the admin token or of a read credential. */
 import type { GateCaller } from "../changes/gate/check_release.ts";
 import type { GateQuestion } from "../changes/gate/judge_release.ts";
 import { createOwnReadsError } from "../changes/read_scope.ts";
@@ -13,7 +13,7 @@ import { hasWrongToken, findAgent, readBearer, requireReader } from "./principal
 import { delayAnswer } from "./wrong_tokens.ts";
 
 /**
- * Resolves with the CI job, or undefined for a holder of the admin token. The job's claims must match the question. A wrong token
+ * Resolves with the CI job, or undefined for any other admitted caller. The job's claims must match the question. A wrong token
  * is answered with a delay. Errors: 401 `unauthorized`, 403 `agent_may_not`.
  */
 export async function requireGateCaller(
@@ -64,7 +64,7 @@ async function verifyJob(bearer: string, { gateTokens }: HttpDeps, question: Gat
 function requireEqual(claimed: CiToken["claimed"], { target, head }: GateQuestion): void {
   const questionFacts: Record<string, string | undefined> = { head, ...parseDeployment(target) };
   for (const [fact, value] of Object.entries(claimed)) {
-    if (questionFacts[fact] === undefined) throw new TokenRejected(`${target} has no ${fact}, and it names one`);
+    if (questionFacts[fact] === undefined) throw new TokenRejected(`${target} has no ${fact}, and the token names one`);
     if (questionFacts[fact] !== value) throw new TokenRejected(`it is for another ${fact}: ${JSON.stringify(value)}`);
   }
 }

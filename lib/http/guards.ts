@@ -53,7 +53,7 @@ export function hasAdminToken(
   return token !== null && isSameText(sha256(token), sha256(adminToken));
 }
 
-/** Rejects writes without a configured admin token, unless the host allows them. Errors: 401 `unauthorized`. */
+/** Rejects a write if no admin token is configured and the host allows no anonymous writes. Errors: 401 `unauthorized`. */
 export function rejectAnonymousWrites({
   adminToken,
   allowAnonymousWrites,

@@ -14,6 +14,7 @@ export function logAtIntervals(deps: Deps, message: string, fields: Record<strin
   const messages = logged.get(deps) ?? new Map<string, { at: number; since: number }>();
   logged.set(deps, messages);
   const { at, since } = messages.get(message) ?? { at: -Infinity, since: 0 };
+  // A clock that was set back must not silence the warning.
   const isDue = Math.abs(now - at) >= LOG_INTERVAL_MS;
   if (isDue) deps.log.warn(message, { ...fields, requests: since + 1 });
   messages.set(message, isDue ? { at: now, since: 0 } : { at, since: since + 1 });

@@ -22,7 +22,7 @@ export interface FlagUser {
 }
 
 /**
- * Reads a context. The targeting key is the tenant, and the value names the attribute that is the unit. If an attribute names
+ * Reads a context. The targeting key is the tenant, and each value names the attribute that is its unit. If an attribute names
  * the tenant (`--ofrep-tenant`), the targeting key is the unit.
  */
 export function readContext(context: Context = {}, tenantAttribute?: string): FlagUser {

@@ -73,8 +73,8 @@ export function hasReadToken(request: Request, { readToken, sha256 }: HttpDeps):
 export function hasWrongToken(request: Request, deps: HttpDeps): boolean {
   const { headers } = request;
   if (deps.adminToken && headers.has("x-svc-admin-token") && !hasAdminToken(request, deps)) return true;
-  const isReadAllowed = hasReadToken(request, deps);
-  if (deps.readToken && headers.has("x-svc-read-token") && !isReadAllowed) return true;
+  const hasValidReadToken = hasReadToken(request, deps);
+  if (deps.readToken && headers.has("x-svc-read-token") && !hasValidReadToken) return true;
   const bearer = hasBearers(deps) ? readBearer(request) : undefined;
   const isReadToken =
     bearer !== undefined &&

@@ -55,7 +55,7 @@ export function createSteppedStream(chunks: Chunks, { before, end }: Steps): Rea
     clearTimeout(idle);
     end();
   };
-  const dropIdle = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+  const startIdleTimer = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     idle = setTimeout(() => {
       close();
       controller.error(new Error(`the reader took nothing for ${IDLE_MS / 1000} s`));
@@ -65,7 +65,7 @@ export function createSteppedStream(chunks: Chunks, { before, end }: Steps): Rea
   };
   return new ReadableStream<Uint8Array>(
     {
-      start: dropIdle,
+      start: startIdleTimer,
       async pull(controller) {
         clearTimeout(idle);
         try {
@@ -77,7 +77,7 @@ export function createSteppedStream(chunks: Chunks, { before, end }: Steps): Rea
             return;
           }
           controller.enqueue(typeof value === "string" ? encoder.encode(value) : (value as Uint8Array));
-          dropIdle(controller);
+          startIdleTimer(controller);
         } catch (error) {
           close();
           throw error;

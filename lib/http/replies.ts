@@ -45,7 +45,7 @@ export function createStoredReplies<R extends Result>(
       storedAnswer = (await findAnswer(reads, key, now)) as Answer | undefined;
       return storedAnswer && parseMembers(storedAnswer);
     },
-    // Stored with the id of its entry, which is in the log.
+    // Stored with the entry's id in place of the entry, which is in the log.
     save: (tx, result, now) =>
       saveAnswer(
         tx,

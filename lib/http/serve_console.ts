@@ -21,7 +21,7 @@ export interface ConsoleOptions {
   base?: string | undefined;
 }
 
-/** Answers a GET or HEAD for a file of the console, its page at `<base>/`; the API answers everything else. */
+/** Answers a GET or HEAD for a file of the console, with its page at `<base>/`; the API answers everything else. */
 export function serveConsole(
   files: () => Promise<ConsoleFiles>,
   api: Handler,

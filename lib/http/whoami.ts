@@ -110,12 +110,12 @@ function listWrites({
   if (person !== undefined && name === null) return ["kpi"];
   const isInGroup = name === null || hasGroups(name, groups, product.intent);
   const mayDecide = name === null || (isInGroup && canDecide(name, product.intent));
-  const isOpen = (action: Action): boolean => {
+  const isPermitted = (action: Action): boolean => {
     const names = listReservedNames(action, product.intent);
     return name === null || names === undefined || (isInGroup && names.includes(normalizeName(name)));
   };
   return ACTIONS.filter(
-    (action) => action !== "read" && isOpen(action) && (mayDecide || (action !== "approve" && action !== "deny")),
+    (action) => action !== "read" && isPermitted(action) && (mayDecide || (action !== "approve" && action !== "deny")),
   );
 }
 

@@ -33,12 +33,11 @@ export async function listCapabilities(
   } = deps;
   const off = product ? null : "no product intent is given";
   const intent = "--product-intent PATH";
-  // A queue that cannot be read is reported by its own capability.
   const systems = product?.adapter
     ? (product.adapter.systems ?? [{ name: product.adapter.name, adapter: product.adapter }])
     : [];
   const [single] = systems.length === 1 ? systems : [];
-  // Each of several systems has a capability of its own.
+  // One of several systems is reported by its `target:<name>` alone; a projection that cannot be read, by its own capability.
   const failure = single && (await readProjection(deps, waiting).catch(() => undefined))?.state.adapter_error;
   const problem = (await single?.adapter.findProblem?.()) ?? null;
   const own = [
@@ -89,7 +88,7 @@ export async function listCapabilities(
     ...(await Promise.all(PROJECTIONS.map((projection) => projectionCapability(deps, projection, off)))),
   ];
   const all = [...own.filter(({ id }) => !capabilities.some((added) => added.id === id)), ...capabilities];
-  // The host reports the configuration; failures are reported by the service.
+  // The host reports how it is configured; a failure at run time replaces its row.
   const overriding = [
     ...(problem !== null ? [enabledCapability(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
     ...llmProblems(deps),

@@ -46,7 +46,7 @@ export interface ChangePage {
   next: string | null;
 }
 
-/** Lists changes. Without filters but the status it reads one page; filters and restricted readers need a query of all changes. */
+/** Lists changes. A status alone needs one page; other filters, and restricted readers, need a query of all changes. */
 export const listChanges = (deps: ChangesDeps, query: Parameters<typeof findChanges>[1]): Promise<ChangePage> =>
   isFiltered(query) || deps.reader ? findChanges(deps, query) : readChangePage(deps, query);
 
@@ -63,7 +63,7 @@ async function readChangePage(
     read: async (last: Row | undefined, limit: number) =>
       readRows(deps, await store.texts("changes", { ...newestFirst(last?.id ?? query.before), limit })),
     isWanted: ({ record }: Row) =>
-      record !== undefined && (query.status ?? record.change.status) === record.change.status,
+      record !== undefined && (query.status === undefined || record.change.status === query.status),
   };
   const page = filtered ? await runWithScanLimit(store, () => gather(pageOptions)) : await gather(pageOptions);
   const changes = page.rows.map(({ record }) => record!.change);
@@ -72,7 +72,7 @@ async function readChangePage(
   return { changes, total: await countChanges(deps, query.status), next: isMore ? next : null };
 }
 
-/** Counts the changes, or those of a status. */
+/** Counts the changes, or those of a status. An overdue change counts as denied, although its expiry is not recorded yet. */
 async function countChanges(deps: ChangesDeps, status: Status | undefined): Promise<number> {
   const { counts } = (await readProjection(deps, waiting)).state;
   if (!status) return Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -135,7 +135,7 @@ async function readOutcome(deps: ChangesDeps, changeId: string): Promise<Outcome
   return outcome;
 }
 
-/** Pending and approved changes with what blocks each, oldest first; `next` is the `after` of the next page. */
+/** Lists pending and approved changes with the gates that block each, oldest first; `next` is the `after` of the next page. */
 export async function listApprovals(deps: ChangesDeps, query: { limit: number; after?: string | undefined }) {
   const inOrder = (await (deps.reader ? listOwnLive(deps, query.after) : listLive(deps, query))).sort();
   let position = 0;

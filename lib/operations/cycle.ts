@@ -168,7 +168,7 @@ export async function syncPeers({ link }: OperationsDeps): Promise<unknown> {
   return syncing;
 }
 
-/** Counts the cycle, and stores the length of the log at its end. */
+/** Removes old answers to idempotent requests, counts the cycle, and stores the length of the log at its end. */
 async function incrementTick({ store, clock }: OperationsDeps): Promise<number> {
   await forgetOldAnswers(store, clock.now());
   return store.transact(async (tx) => {

@@ -36,7 +36,7 @@ export interface OperationsDeps extends ChangesDeps {
   link?: PeersPort | undefined;
   /** Words replies and reports; it can propose and never decide. */
   llm?: Llm | undefined;
-  /** Maximum number of calls in an hour; 300 by default. */
+  /** Maximum number of calls of the model in an hour; 300 by default. */
   llmCallsPerHour?: number | undefined;
   /** This process may not write to the store, so it cannot prove that writes work. */
   readsOnly?: boolean | undefined;
@@ -53,7 +53,7 @@ export interface EvolvedFile {
   /** Lower-case hex. */
   sha256: string;
   modified_at: string;
-  /** By its name. */
+  /** Derived from the name. */
   kind: "retrospective" | "report" | "other";
 }
 
@@ -72,7 +72,7 @@ export interface EvolvedFiles {
 
 /** The peers, as the cycle and the metrics use them. */
 export interface PeersPort {
-  /** Lists the peers; `rewritten`: the audit log of the peer no longer continues the one that was stored. */
+  /** Lists the peers; `log` is `rewritten` if a peer's audit log no longer continues the part of it that was stored here. */
   peers(): Promise<
     readonly { state: "up" | "down" | "unknown"; log: string; instance_id?: string | null; address?: string }[]
   >;

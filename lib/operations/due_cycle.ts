@@ -7,7 +7,7 @@ import { findNextDue } from "./next_due.ts";
 /** Longest time without a complete cycle: a direct edit of the store makes no commit that would show it. */
 export const MAX_IDLE_MS = 5 * 60_000;
 
-/** State after a cycle: its commit, and the time until which no cycle is due. */
+/** State after a cycle: the count of commits, and the time until which no cycle is due. */
 interface IdleState {
   commit: number;
   until: number;
@@ -31,7 +31,7 @@ export function createDueCycle(deps: OperationsDeps): () => Promise<CycleReport>
   };
 }
 
-/** Returns true if no process has committed anything and nothing is due. */
+/** Returns true if no process has committed anything since the last cycle, and nothing is due. */
 async function isIdle(deps: OperationsDeps, { commit, until }: IdleState): Promise<boolean> {
   const { commits, clock } = deps;
   // Adds a clock sample: an outcome becomes final only after two samples later than its horizon.

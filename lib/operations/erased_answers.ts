@@ -29,13 +29,14 @@ function redact(value: unknown, erased: ErasedChanges): unknown {
   return removePreview(redactChange(object, erased), erased);
 }
 
-/** Replaces erased fields of a change by their current values. */
+/** Replaces erased fields of a change by their current values, and removes its `value`. */
 function redactChange(object: Members, erased: ErasedChanges): Members {
   const change = erased.get(String(object["change_id"]));
+  if (!change) return object;
   const erasedFields = ERASED_FIELDS.filter(
-    (field) => field in object && JSON.stringify(object[field]) !== JSON.stringify(change?.[field]),
+    (field) => field in object && JSON.stringify(object[field]) !== JSON.stringify(change[field]),
   );
-  if (!change || erasedFields.length === 0) return object;
+  if (erasedFields.length === 0) return object;
   const { value: _, ...rest } = object;
   return {
     ...rest,

@@ -56,7 +56,7 @@ export async function finishErasures(deps: OperationsDeps): Promise<number> {
   return due.length === 0 ? 0 : expunge(deps, now);
 }
 
-/** Returns true when a time has elapsed. A start that far in the future came from a wrong clock, and counts too. */
+/** Returns true if `ms` have passed since `since`. A `since` that far in the future came from a wrong clock, and counts too. */
 const isOver = (since: number, now: number, ms: number): boolean => Math.abs(now - since) >= ms;
 
 /** Has the store remove deleted records if that is due, and returns the number of completed erasures. */

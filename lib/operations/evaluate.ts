@@ -58,6 +58,7 @@ function findNotices(
 ): { noticed: NoticedFacts; notices: Omit<Notice, "at">[] } {
   const notices: Omit<Notice, "at">[] = [];
   const { E } = before;
+  // Without an earlier notice every value counts as a move: -1 is far from each.
   const moved = value !== null && Math.abs(value - (E ?? -1)) >= MIN_NOTICED_MOVE;
   if (moved) {
     const title = `E moved${E === null ? "" : ` from ${E.toFixed(3)}`} to ${value.toFixed(3)}`;

@@ -15,7 +15,7 @@ import { writeWeeklyReport } from "./weekly_report.ts";
 declare module "../store/store.ts" {
   interface Meta {
     reported: { week: string };
-    /** The last of the closed changes whose retrospective is written. */
+    /** Number of the last closed change whose retrospective is written. */
     retrospectives: { seq: number };
   }
 }

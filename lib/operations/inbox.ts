@@ -156,6 +156,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
     }
     return built;
   };
+  /** Sorts by a time, then by weight; a constant time sorts by weight alone. */
   const sortByTime = (rows: readonly SortRow[], timeOf: (row: SortRow) => number) =>
     rows.toSorted((a, b) => compare(timeOf(a), timeOf(b)) || compareWeight(a.change, b.change));
   const isExpiring = (record: SortRow): boolean => {
@@ -221,7 +222,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
   return { rows, isComplete, total: isComplete ? rows.length : Math.max(read.state.counts[status] ?? 0, rows.length) };
 }
 
-/** Lists a reader's own changes in a status. */
+/** Lists a reader's own changes in a status, oldest first. */
 async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
   const ids = (await listMatchingIds(deps, (change) => change.status === status)).reverse();
   const records = await readRecordsWithExpiry(deps, ids.slice(0, MAX_SORTED));

@@ -97,7 +97,7 @@ export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnT
   };
 }
 
-/** Lists the systems of an adapter with several, and their current state. */
+/** Lists the systems of an adapter with their current state; returns nothing for an adapter with one system. */
 async function listSystems({ systems = [] }: ProductAdapter) {
   if (systems.length < 2) return {};
   const states = systems.map(async ({ name, match, adapter }) => ({

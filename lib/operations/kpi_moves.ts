@@ -59,7 +59,7 @@ export function computeMoves(before: Values, after: Values, intent: Pick<Intent,
   return moves.sort((a, b) => b.size - a.size || (a.kpi < b.kpi ? -1 : 1));
 }
 
-/** Writes three sentences: on E, on the KPIs that got worse, and on those that got better, with the changes before them. */
+/** Writes three sentences: on E, on the KPIs that got worse, and on those that got better, with the changes applied before. */
 export async function describeMoves(
   { deps, intent, from, to, now }: { deps: OperationsDeps; intent: Intent; from: string; to: string; now: number },
   linkTo: (row: FindRow) => string,

@@ -57,7 +57,7 @@ async function listDue(
   { now, ttl }: { now: number; ttl: number },
 ): Promise<Due[]> {
   const announced = (await deps.store.get("meta", "expiring"))?.value[status] ?? "";
-  const latest = now - ttl * (1 - EXPIRES_SOON_SHARE);
+  const latestStart = now - ttl * (1 - EXPIRES_SOON_SHARE);
   const read = await readProjection(deps, waiting);
   const prefix = waitingPrefix(status);
   const due: Due[] = [];
@@ -66,11 +66,11 @@ async function listDue(
       const id = key.slice(prefix.length);
       const { since } = parseWait(value);
       const sortKey = expiringKey(since, id);
-      if (since <= latest && sortKey > announced) due.push({ id, sortKey, expiresAt: since + ttl });
+      if (since <= latestStart && sortKey > announced) due.push({ id, sortKey, expiresAt: since + ttl });
     }
     // Pending changes are in the order in which they began to wait.
     const last = page.at(-1);
-    if (status === "pending_consent" && last && parseWait(last.value).since > latest) break;
+    if (status === "pending_consent" && last && parseWait(last.value).since > latestStart) break;
   }
   return due.sort((a, b) => (a.sortKey < b.sortKey ? -1 : 1));
 }

@@ -15,6 +15,7 @@ export function startPasses(
   pass: (stopped: AbortSignal) => Promise<number>,
   onFailure: (error: unknown) => void,
 ): { stop(): Promise<void> } {
+  // Nothing commits to this signal: a wait for it is a pause that `stopped` can end.
   const timer = createCommitSignal();
   const stopped = new AbortController();
   const run = async (): Promise<void> => {

@@ -6,11 +6,14 @@ import { retryDelay, type Sender, type SendTimes } from "./send_loop.ts";
 export interface PromptedSending {
   /** Returns the reason why sending fails now; null if it does not. */
   problem(): string | null;
-  /** Tries to send each due item once; never rejects. Failed items are left for a later call. */
+  /** Sends the due items up to the first that fails, which is left for a later call with those after it; never rejects. */
   send(): Promise<void>;
 }
 
-/** Creates a sender whose calls run one at a time; waiting calls share a run. `backsOff`: failures lengthen the pause. */
+/**
+ * Creates a sender whose calls run one at a time; waiting calls share a run. With `backsOff` each failure
+ * lengthens the pause; without it only the receiver can request one.
+ */
 export function createPromptedSending<T>(
   { clock }: { clock: Pick<Clock, "now"> },
   { problem, attempt, sendNext, storeFailed }: Sender<T>,

@@ -65,10 +65,10 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
     return { ok, reason };
   };
   const intentCheck = async (runtime: NonNullable<typeof product>) => {
-    const outdated = await findIntentProblem(store, runtime).catch(() => undefined);
-    return outdated === undefined
+    const problem = await findIntentProblem(store, runtime).catch(() => undefined);
+    return problem === undefined
       ? check(async () => (await readCurrentHead(deps)) !== undefined)
-      : { ok: false, reason: outdated };
+      : { ok: false, reason: problem };
   };
   const clockCheck = async () => {
     const head = await readCurrentHead(deps).catch(() => undefined);

@@ -47,8 +47,9 @@ export async function findRelated(deps: ChangesDeps, change: Change): Promise<Re
   for (const { id } of successors) relate(id.slice(prefix.length), "superseded_by");
   const ids = [...relations.keys()].sort().toReversed();
   const records = await readRecordsWithExpiry(deps, ids);
-  return records.map(({ change }) => {
-    const { change_id, summary, proposer, status, resolution } = change;
-    return { change_id, summary, proposer, status, resolution, relations: relations.get(change_id)! };
+  return records.map(({ change: found }) => {
+    const { summary, proposer, status, resolution } = found;
+    const facts = { change_id: found.change_id, summary, proposer, status, resolution };
+    return { ...facts, relations: relations.get(found.change_id)! };
   });
 }

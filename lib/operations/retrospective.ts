@@ -80,6 +80,7 @@ const listLateNotes = ({ late_notes = [] }: Change): string[] =>
 
 function listDeciders({ approver, approval_note, approvals }: Change): string {
   const all = approvals.map(({ approver: name, note }) => ({ name, note }));
+  // The last decision may be a denial or that of a rule, which is not among the approvals.
   if (approver !== null && all.at(-1)?.name !== approver) all.push({ name: approver, note: approval_note ?? "" });
   return all
     .map(({ name, note }) => quoteMarkdown(name) + (note.trim() === "" ? "" : `: ${quoteMarkdown(note)}`))

@@ -29,7 +29,7 @@ export interface Sender<T> {
   problem(): string | null;
   /** Tries once to deliver an item; resolves with undefined when it was accepted. */
   attempt(item: T): Promise<FailedAttempt | undefined>;
-  /** Passes the next items to `deliver` and moves the cursor over delivered ones; false if there are no more. */
+  /** Delivers the next items and moves the cursor over them; false if there are none, or one was not delivered. */
   sendNext(deliver: (item: T) => Promise<boolean>): Promise<boolean>;
   /** Called when the store failed. */
   storeFailed(error: unknown): void;
@@ -56,6 +56,7 @@ export function startSending<T>(
   { times, random = Math.random }: { times: SendTimes; random?: (() => number) | undefined },
 ): Sending {
   const stopped = new AbortController();
+  // Nothing commits to this signal: a wait for it is a pause that `stopped` can end.
   const timer = createCommitSignal();
   const { problem, attempt, sendNext, storeFailed } = createSender(stopped.signal);
 
@@ -83,7 +84,7 @@ export function startSending<T>(
         storeFailed(error);
         await pause(times.firstRetry);
       }
-      // After a failure try again; otherwise there is nothing to send until the next commit.
+      // Waits for the next commit; after a failure no longer than one interval.
       while (!(await commits.wait(count, times.poll, stopped.signal)) && !failed);
     }
   };

@@ -20,7 +20,7 @@ export async function rateTask(
     rater !== null && newRating.rater !== null && normalizeName(rater) === normalizeName(newRating.rater);
   return store.transact(async (tx) => {
     const record = await readTask(tx, task_id);
-    const { status, title: task } = record.task;
+    const { status, title: taskTitle } = record.task;
     if (status !== "completed")
       throw new AppError("task_not_completed", `${task_id} is ${status}; only a completed task can be rated`, {
         task_id,
@@ -30,7 +30,7 @@ export async function rateTask(
     await saveTask(tx, record, { ...record, task: { ...record.task, feedback } });
     const title = `Task ${task_id} was rated ${newRating.rating} of 5`;
     await addNotice({ store }, tx, { at, kind: "feedback", title, detail: newRating.comment, ref: task_id });
-    const text = `${title} (${task})${newRating.comment === "" ? "" : `: ${newRating.comment}`}`;
+    const text = `${title} (${taskTitle})${newRating.comment === "" ? "" : `: ${newRating.comment}`}`;
     await remember(tx, { kind: "feedback", text, author: newRating.rater, at, ref: task_id });
     return { task_id, feedback: newRating, mean_rating: sumRatings(feedback) / feedback.length };
   });

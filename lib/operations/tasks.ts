@@ -91,7 +91,7 @@ export interface TaskRecord {
 /** `tally/tasks` */
 export interface TaskCounts {
   statuses: Partial<Record<TaskStatus, number>>;
-  /** Open tasks by time limit. */
+  /** Open tasks by class. */
   open: Partial<Record<AgeClass, number>>;
   rated: number;
   ratings: number;
@@ -202,10 +202,10 @@ async function forgetOldest(tx: Tx, counts: TaskCounts): Promise<void> {
   count(counts, oldest, -1);
 }
 
-/** Returns true for a task without a result. */
+/** Returns true for a task that has not ended. */
 const isOpen = ({ status }: Task): boolean => status === "queued" || status === "running";
 
-/** Returns the time limit of a priority; a number has that of the nearest name below it. */
+/** Returns the class of a priority; a number has that of the nearest name below it, or else that of `low`. */
 function findAgeClass({ priority }: Pick<Task, "priority">): AgeClass {
   const rank = priorityRank(priority);
   if (rank >= PRIORITIES.urgent) return "tasks_urgent";

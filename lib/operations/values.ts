@@ -187,7 +187,7 @@ export type IsMissing = (target: TargetKey) => Promise<boolean>;
 /** A change was applied or rolled back between the read of the values and the read of their changes. */
 class ValuesMoved extends Error {}
 
-/** Runs a read of values; if a change moves a value meanwhile, repeats it up to three times, and then withholds that value. */
+/** Runs a read of values, up to three times if a change moves a value meanwhile; the last run withholds such a value. */
 export async function runWithStableValues<T>(
   deps: ChangesDeps,
   run: (read: Snapshot<null>, readValues: ReadValues, isMissing: IsMissing) => Promise<T>,
@@ -296,7 +296,7 @@ async function readValue(
 const setsTarget = (change: ChangeEntry, target: TargetKey): boolean =>
   listEntries(change).some((entry) => entry.value !== undefined && isSameTarget(entry, target));
 
-/** Returns true if an applied change sets the target, as far as this process has read the log. */
+/** Returns true if an applied change sets the target, as far as this process has read the log, or if that cannot be verified. */
 async function isSetByChange(deps: ChangesDeps, target: TargetKey): Promise<boolean> {
   const owners = await listLaterOwners(deps, target, { change_id: "", entry: 0 });
   if (!owners) return true;

@@ -32,7 +32,7 @@ const MAX_ROWS = 500;
 const MAX_TITLE_LENGTH = 80;
 const DUE_MS = 7 * DAY_MS;
 
-/** A week: `from` inclusive and `to` exclusive, RFC 3339. */
+/** The week of a report: `from` inclusive and `to` exclusive, RFC 3339. */
 export interface Week {
   deps: OperationsDeps;
   intent: Intent;
@@ -122,7 +122,7 @@ async function appliedLines(week: Week): Promise<string[]> {
 async function endedLines(week: Week): Promise<string[]> {
   const rolledBack = await readRows(week, `rolledback:${week.name} sort:rolledback-asc`);
   const denied = await readRows(week, `is:denied decided:${week.name} sort:decided-asc`);
-  // A change whose approval was revoked or expired later was decided twice.
+  // A change whose approval was revoked or expired later was decided twice; only the last decision counts.
   const rows = [...rolledBack, ...denied.filter(({ decided_at }) => isWithin(week, decided_at))];
   const { store } = week.deps;
   const records = await readRecords(
@@ -168,6 +168,7 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
     ),
     ...inbox.drifted.items.map((item) => toWait(item, `for a restore or rollback: ${describeDrift(item.drift)}`, "")),
   ];
+  // `~` sorts after every time: waits without an end come last.
   waits.sort((a, b) => ((a.until ?? "~") < (b.until ?? "~") ? -1 : 1));
   const { pending, approved, review_due, drifted } = inbox.totals;
   return { waits, total: pending + approved + review_due + drifted };
@@ -196,7 +197,7 @@ async function promiseLines(week: Week): Promise<string[]> {
 
 /** Lists due dates: ends of older waits, verdicts, the end of a freeze, and deadlines of goals. */
 async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
-  const { deps, intent, now, zone } = week;
+  const { deps, intent, zone } = week;
   const judged = (await listDue(await readProjection(deps, outcomes), MAX_ROWS)).filter(({ moment }) =>
     isSoon(week, moment),
   );
@@ -214,7 +215,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
     ...Object.entries(intent.kpis).flatMap(([kpi, goal]) =>
       goal.deadline === undefined ? [] : { at: iso(goalDeadline(goal)), words: `the goal for ${kpi} ends` },
     ),
-  ].filter(({ at }) => isSoon({ ...week, now }, at));
+  ].filter(({ at }) => isSoon(week, at));
   due.sort((a, b) => (a.at < b.at ? -1 : 1));
   return capLines(due.map(({ at, words }) => `${localMinute(Date.parse(at), zone)} ${words}`));
 }

@@ -88,7 +88,7 @@ async function listSourceRows(
   return rows.flatMap((row) => (row ? [row.value] : []));
 }
 
-/** Finds the newest row that no row can precede any more, because every projection of rows has passed its position. */
+/** Finds the number up to which no more rows can be added, because every projection of rows has passed its position. */
 export async function findNewestFixedRow({ getMany }: Reads): Promise<number> {
   const cursors = (await getMany("cursors", [activity.name, outcomes.name])).map((stored) => stored?.value);
   const passed = Math.min(...cursors.map((cursor) => (cursor && !cursor.clearing ? cursor.entry : 0)));

@@ -42,6 +42,7 @@ export const outcomes: Projection<State> = {
       case "consent_decision":
         return entry.facts.status === "denied" ? closeDenied(context, entry) : undefined;
       case "change_applied":
+        // The steps, if not all writes fit at once: `replace`, `open`, and for a plan `targets`.
         if (step === "targets") return indexTargets(context.tx, await context.readChange(entry.change_id));
         return step === "open" ? openApplied(context, entry) : replaceOutcomes(context, entry);
       case "change_rolled_back":
@@ -82,7 +83,7 @@ function recordFeed(context: ProjectionContext<State>, { id, timestamp: at, fact
 const closeDenied = async (context: ProjectionContext<State>, { change_id, timestamp }: Entry): Promise<void> =>
   closeChange(context, await context.readChange(change_id), null, timestamp);
 
-/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 if they cannot be read. */
+/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 if they cannot be read after it. */
 export async function countVerdicts(
   { store }: Pick<ProjectionDeps, "store">,
   run: () => Promise<unknown>,
@@ -118,6 +119,7 @@ async function openApplied(
   const { kpis, due } = context.state;
   const windows = getWindows(context.state.windows, kpi);
   const intent = await context.readIntent(context.state.manifest);
+  // The last feed up to the day on which the trend before the apply starts.
   const [[feedBefore], openChanges] = await Promise.all([
     context.tx.list("kpi_days", { after: `${findTrendStart(at).slice(0, 10)}~`, limit: 1, reverse: true }),
     kpi === null ? [] : listNewestOpen(context.tx, kpi),

@@ -100,7 +100,7 @@ const listTasksSince = (
   );
 };
 
-/** Lists the items of an index in order of age that are older than a moment. */
+/** Lists the items that are older than a moment, from an index in order of age. */
 async function listOldest<T extends { id: string }>(
   list: (after: string | undefined, limit: number) => Promise<T[]>,
   parse: (row: T) => AgedItem & { since: number },

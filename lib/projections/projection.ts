@@ -35,8 +35,8 @@ export interface Projection<S = unknown> {
   /** Its state before the first entry. */
   readonly start: S;
   /**
-   * Applies an entry from a step on, `""` at its beginning. Returns the step to continue with when there is no room for more
-   * writes, and nothing when the entry is done.
+   * Applies an entry from a step on, `""` (as a number 0) at its beginning. Returns the step to continue with when there is no
+   * room for more writes, and nothing when the entry is done.
    */
   apply(context: ProjectionContext<S>, entry: Entry, step: string): Promise<string | void> | void;
   /** Applies what was due before a moment; false when there was no room for all of it. Called before each entry. */

@@ -74,6 +74,7 @@ export function startProjecting(
   { pause, yielding, poll } = { pause: 100, yielding: 2000, poll: 60_000 },
 ): { stop(): Promise<void> } {
   const commits = deps.commits ?? createCommitSignal();
+  // Nothing commits to this signal: a wait for it is a pause that `stopped` can end.
   const timer = createCommitSignal();
   const stopped = new AbortController();
   const isRunning = (): boolean => !stopped.signal.aborted && !commits.closed;

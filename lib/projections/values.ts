@@ -59,14 +59,15 @@ interface SetTarget {
 }
 
 function setValue({ tx }: ProjectionContext<null>, { change, entry, source }: SetTarget): void {
-  // An applied change is erased without its value. One that was rolled back may have had a value; a later entry removes it.
+  // An applied change can be erased only if it set no value. An erased one that was rolled back may have set one: its rows are
+  // stored here, and removed again at the entry of the rollback.
   if (entry.value === undefined && !(change.erased && change.status === "rolled_back")) return;
   const key = valueKey(entry.tenant_id, entry.target);
   tx.put("values_order", orderKey(key, source.entry), source);
   tx.put("values", key, source);
 }
 
-/** Restores the value before that of a change, unless a later change has replaced it. */
+/** Restores the value before that of a change; if a later change has replaced it, only its rows of the order are deleted. */
 async function restoreValue(
   { tx, listEntries }: ProjectionContext<null>,
   changeId: string,

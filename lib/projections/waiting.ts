@@ -74,6 +74,7 @@ async function moveChange(
   to: Status | undefined,
 ): Promise<void> {
   const counts = { ...context.state.counts };
+  // A count that is missing becomes 0.
   if (from) counts[from] = (counts[from] ?? 1) - 1;
   if (to) counts[to] = (counts[to] ?? 0) + 1;
   context.state = { ...context.state, counts };

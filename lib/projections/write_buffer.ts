@@ -31,6 +31,7 @@ export function createWriteBuffer(stored: Reads): WriteBuffer {
   };
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Stored[]> => {
     const rows = await mergeList(written.get(collection), options, (below) => stored.list(collection, below));
+    // A row of the store without a value is a key: the list has keys only.
     return rows.map((row) => ("value" in row ? (row as Stored) : (toStored(row as Version) ?? (row as Stored))));
   };
 

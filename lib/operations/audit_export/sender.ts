@@ -39,10 +39,10 @@ export interface AuditExportOptions {
   random?: () => number;
 }
 
-/** Entries of a request, and bytes of its records if there are several. */
+/** Limits of a request: its entries, and the bytes of its records. A single record may be larger. */
 const MAX_ENTRIES = 100;
 const MAX_BYTES = 1_000_000;
-/** Entries of the first read; each later read doubles them. An entry has 64 KiB at most. */
+/** Entries of the first read, which fit in a request: an entry has 64 KiB at most. Each later read doubles the entries so far. */
 const FIRST_READ = 10;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const NO_STORE = "the store cannot be used";
@@ -70,7 +70,7 @@ function createAuditSender(
 ): Sender<Batch> {
   const { store, clock, log } = deps;
   let problem: string | null = null;
-  /** The cursor that could not be stored after a delivery; while the store takes no writes, nothing is sent again. */
+  /** The cursor that could not be stored after a delivery. It is stored before anything else is sent. */
   let unstoredCursor: number | undefined;
 
   const storeCursor = async (after: number): Promise<void> => {

@@ -174,6 +174,7 @@ export function createGithubAnswers(
       next = Math.min(next, ...rest.map(({ value }) => value.due));
       isFailing ||= rest.some(({ value }) => value.failures > 0);
       for (let first = 0; first < due.length; first += MAX_CONCURRENT) {
+        // The other deployments are still due.
         if (isOver()) return begun;
         const batch = due.slice(first, first + MAX_CONCURRENT);
         const results = await Promise.allSettled(batch.map(({ id, value }) => attempt(id, value.due, stopped)));
@@ -210,10 +211,10 @@ const recordDecision = (
   waitWhileUndecided(async () => {
     const { repository, environment, deployment_id, run_id, head } = waiting;
     const question = { tenant_id, target: deploymentTarget(waiting), head };
-    // Letters of other scripts may become ASCII when case is ignored.
-    const { error } = targetSchema().safeParse(question.target);
-    if (error) {
-      const reason = `no change can release to the environment ${JSON.stringify(environment)}: its target ${error.issues[0]!.message}`;
+    // The gate's patterns ignore case, which turns some letters of other scripts into ASCII: they match names that no target has.
+    const { error: invalid } = targetSchema().safeParse(question.target);
+    if (invalid) {
+      const reason = `no change can release to the environment ${JSON.stringify(environment)}: its target ${invalid.issues[0]!.message}`;
       return { state: "refused", change_id: null, reasons: [reason] };
     }
     try {

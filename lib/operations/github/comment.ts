@@ -11,7 +11,7 @@ const STATE_TEXT = {
   refused: "Countersign: the deployment is refused",
 } as const;
 
-/** Describes a decision, with the address of the change's page if the console has one. */
+/** Describes a decision, with the address of the change's page, or the change's id if the console has no address. */
 export function describeDecision(
   { state, change_id, reasons }: Omit<GateDecision, "record">,
   publicUrl: string | undefined,
@@ -21,6 +21,7 @@ export function describeDecision(
   const end = pages.map((address) => ` ${address}`).join("");
   const text = [STATE_TEXT[state], ...reasons].join(". ");
   const room = MAX_CHARACTERS - end.length;
+  // A cut between the halves of a surrogate pair drops the first half too.
   const isShort = text.length <= room;
   return (isShort ? text : `${text.slice(0, room - 1).replace(/[\ud800-\udbff]$/, "")}…`) + end;
 }

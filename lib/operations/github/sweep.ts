@@ -25,7 +25,7 @@ const MAX_AGE_MS = 3 * DAY_MS;
 /** Longest time that a delivery may be under way; includes differences between clocks. */
 const MAX_DELIVERY_MS = 60_000;
 const MAX_PAGES = 20;
-/** Attempts at one delivery. */
+/** Attempts at one delivery, after which it is given up. */
 const MAX_ATTEMPTS = 20;
 
 interface SweepResult {
@@ -98,6 +98,7 @@ async function sweep(
 ): Promise<number> {
   const from = Math.max(since, now - MAX_AGE_MS);
   const deliveries = await listDeliveries(app, from, stopped);
+  // Newer deliveries may still be under way, so the next sweep checks them again.
   let oldestFailed = now - 2 * MAX_DELIVERY_MS;
   for (const attempts of groupByGuid(deliveries)) {
     if (attempts.some(({ status_code }) => status_code >= 200 && status_code < 300)) continue;

@@ -14,7 +14,7 @@ export const formatBody: Readonly<Record<NotifyFormat, (notification: Notificati
 
 const OPEN = "Open in Countersign";
 
-/** Context of a notification, for readers with several products in one channel. */
+/** Formats the context of a notification, for readers with several products in one channel. */
 const formatContext = ({ instance_id, type, data }: Notification): string =>
   [instance_id, type, data.change?.change_id].filter(Boolean).join(" · ");
 

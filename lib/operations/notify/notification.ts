@@ -44,7 +44,7 @@ export const SENT_FIELDS = [
 export interface Notification {
   id: string;
   type: NotificationType;
-  /** When it happened. */
+  /** Time of the event. */
   timestamp: string;
   product_id: string;
   instance_id: string;
@@ -58,7 +58,7 @@ export interface Notification {
     missing: MissingConsent[];
     /** Time of expiry, or of the due review; null without a limit. */
     expires_at: string | null;
-    /** The entry that records it. */
+    /** The entry that records the event. */
     audit_entry?: Pick<AuditEntry, "id" | "event_type" | "detail" | "current_hash">;
     outcome?: Outcome | null;
     /** A notice of the service. */

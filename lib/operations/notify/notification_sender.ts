@@ -49,7 +49,7 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
   const { store, clock, log } = deps;
   const receiver = { url, format, key: secret === undefined ? undefined : parseWebhookKey(secret) };
   let problem: string | null = null;
-  /** The cursor that could not be stored after a delivery; while the store takes no writes, nothing is sent again. */
+  /** The cursor that could not be stored after a delivery. It is stored before anything else is sent. */
   let unstoredCursor: EventCursor | undefined;
 
   const storeCursor = async (cursor: EventCursor): Promise<void> => {
@@ -89,7 +89,7 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
       return failed;
     },
 
-    /** Passes the next events to `deliver` and stores the cursor after each delivered one; false if there are no more. */
+    /** Delivers the next events and stores the cursor after each; false if there are none, or one was not delivered. */
     async sendNext(deliver: (traced: TracedNotification) => Promise<boolean>): Promise<boolean> {
       if (unstoredCursor) await storeCursor(unstoredCursor);
       const { stored, present } = await readCursors();

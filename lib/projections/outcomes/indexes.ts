@@ -22,7 +22,7 @@ export function indexTargets(tx: Tx, { change_id, ...change }: ChangeEntry & Pic
   for (const entry of listEntries(change)) tx.put("outcomes_by_target", formatTargetKey(entry), change_id);
 }
 
-/** Adds an open outcome to the other indexes. */
+/** Adds an open outcome to the other indexes, and deletes rows of its KPI that are no longer read. */
 export async function indexOpen(tx: Tx, record: OutcomeRecord): Promise<void> {
   const { judged_from, change_id, kpi } = record;
   tx.put("outcomes_due", dueKey(judged_from, change_id), true);

@@ -78,12 +78,12 @@ export function checkRecord(
 /** Returns the counts that the close of a change adds to its day. */
 export function countClosing(change: ProjectedChange, outcome: Outcome | null, late: readonly RecordItem[]): Counts {
   const { expected, missing } = checkRecord(change, outcome, late);
-  const added = checkRecord(change, outcome).missing.length - missing.length;
+  const addedLate = checkRecord(change, outcome).missing.length - missing.length;
   return {
     closed: 1,
     expected_items: expected.length,
     present_items: expected.length - missing.length,
-    ...(added > 0 ? { late_items: added } : {}),
+    ...(addedLate > 0 ? { late_items: addedLate } : {}),
     ...Object.fromEntries(missing.map((item) => [`missing_${item}`, 1])),
     ...(outcome ? { [`verdict_${outcome.verdict}`]: 1 } : {}),
   };

@@ -23,7 +23,7 @@ declare module "../../store/store.ts" {
 /** The state that is stored with the cursor. */
 export interface State {
   kpis: KpiState;
-  /** The manifest of the last entry that names one. */
+  /** The manifest hash of the last entry that names one. */
   manifest: string | null;
   /** The next horizon. */
   due: string | null;
