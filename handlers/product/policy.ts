@@ -22,7 +22,7 @@ const tierFields = () => {
 
 type PreviewInput = ValueQuestion & Partial<Omit<PreviewedProposal, keyof ValueQuestion>>;
 
-function preview({ kind, tenant_id = "", ...rest }: PreviewInput, call: Call<ChangesDeps>): Preview | null {
+function createPreview({ kind, tenant_id = "", ...rest }: PreviewInput, call: Call<ChangesDeps>): Preview | null {
   if (kind === undefined) return null;
   const actor = findActor(call, rest.proposer);
   const proposer = actor.actor ?? undefined;
@@ -53,5 +53,5 @@ export const policy = endpoint(
       }),
   },
   async (input, call: Call<ChangesDeps>) =>
-    answer({ ...(await readValuePolicy(call.deps, input)), preview: preview(input, call) }),
+    answer({ ...(await readValuePolicy(call.deps, input)), preview: createPreview(input, call) }),
 );

@@ -100,7 +100,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
   declaration: Declaration<I, D>,
   handle: (input: z.output<I>, call: Call<D>) => Promise<Answer | Response>,
 ): Endpoint<D> {
-  const parameters = pathParameters(declaration);
+  const readParameters = createParameterReader(declaration);
   const methods = listMethods(declaration);
   const findSchema = cacheSchemas(declaration.input);
 
@@ -117,7 +117,7 @@ export function endpoint<I extends z.ZodType, D extends object = object>(
       const { text, fields } = isPost
         ? await readFields(request, declaration)
         : { text: "", fields: readQuery(request) };
-      const pathFields = parameters(request);
+      const pathFields = readParameters(request);
       for (const name of Object.keys(pathFields))
         if (name in fields) throw invalidField(name, "belongs in the path alone");
       const callerName = identity.agent ?? identity.person;
@@ -230,7 +230,7 @@ function chooseRequestId(request: Request, deps: Pick<HttpDeps, "clock" | "ids">
 }
 
 /** Returns a function that reads `:name` parameters by their position from the end, so that a handler works under any prefix. */
-function pathParameters({
+function createParameterReader({
   path,
   rest,
 }: Pick<Declaration, "path" | "rest">): (request: Request) => Record<string, string> {

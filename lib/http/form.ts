@@ -81,7 +81,8 @@ function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   const { def, shape } = schema as unknown as SchemaParts;
   if (def.innerType) return removeNulls(def.innerType, raw);
   if (shape === undefined || typeof raw !== "object" || raw === null) return raw;
-  const treatsNullAsAbsent = (field: z.ZodType): boolean => !field.safeParse(null).success && field.safeParse(undefined).success;
+  const treatsNullAsAbsent = (field: z.ZodType): boolean =>
+    !field.safeParse(null).success && field.safeParse(undefined).success;
   let cleaned: Record<string, unknown> | undefined;
   for (const [key, value] of Object.entries(raw)) {
     const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
@@ -104,10 +105,10 @@ const NOT_A_FIELD = "is not a field of this request";
 function findUnknownFields(schema: z.ZodType, raw: unknown): FieldError[] {
   const knownFields = listKnownFields(schema);
   if (!knownFields || typeof raw !== "object" || raw === null) return [];
-  const hint = (key: string): string =>
+  const describeNearest = (key: string): string =>
     knownFields.length > 0 ? `: did you mean ${findNearest(key, knownFields)}?` : ", which has none";
   return Object.keys(raw).flatMap((key) =>
-    knownFields.includes(key) ? [] : [{ field: key, message: NOT_A_FIELD + hint(key) }],
+    knownFields.includes(key) ? [] : [{ field: key, message: NOT_A_FIELD + describeNearest(key) }],
   );
 }
 

@@ -26,14 +26,14 @@ export interface FlagUser {
  * the tenant (`--ofrep-tenant`), the targeting key is the unit.
  */
 export function readContext(context: Context = {}, tenantAttribute?: string): FlagUser {
-  const text = (name: string) => {
+  const readText = (name: string) => {
     const value = Object.hasOwn(context, name) ? context[name] : undefined;
     if (typeof value === "number") return String(value);
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   return tenantAttribute === undefined
-    ? { tenant: text("targetingKey"), unit: text }
-    : { tenant: text(tenantAttribute), unit: () => text("targetingKey") };
+    ? { tenant: readText("targetingKey"), unit: readText }
+    : { tenant: readText(tenantAttribute), unit: () => readText("targetingKey") };
 }
 
 const metadata = z

@@ -77,7 +77,7 @@ const labelSamples = (label: string, values: Readonly<Record<string, Value>>): S
   Object.entries(values).flatMap(([word, value]) => toSamples(value, { [label]: word }));
 const mapWords = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
   Object.fromEntries(words.map((word) => [word, countOf(word) ?? 0]));
-const seconds = (time: string): number => Date.parse(time) / 1000;
+const toSeconds = (time: string): number => Date.parse(time) / 1000;
 
 /** Formats all metrics that have samples as Prometheus text. */
 export async function formatBusinessMetrics(deps: OperationsDeps): Promise<string> {
@@ -116,7 +116,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     kpi_value: fed.flatMap(([kpi, { value }]) => toSamples(value, { kpi })),
     kpi_attainment_ratio: effect.parts.flatMap(({ kpi, attainment }) => toSamples(attainment, { kpi })),
     kpi_goal_progress_ratio: goals.flatMap(({ kpi, progress }) => toSamples(progress, { kpi })),
-    kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => toSamples(seconds(at), { kpi })),
+    kpi_last_fed_timestamp_seconds: fed.flatMap(([kpi, { at }]) => toSamples(toSeconds(at), { kpi })),
     changes: labelSamples(
       "status",
       mapWords(STATUSES, (status) => state.counts[status]),
@@ -137,7 +137,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     ),
     rollback_failures_total: toSamples(readCount("rollbacks_failed")),
     drift_episodes_total: toSamples(readCount("drift_episodes")),
-    oldest_verified_timestamp_seconds: toSamples(verified ? seconds(verified) : null),
+    oldest_verified_timestamp_seconds: toSamples(verified ? toSeconds(verified) : null),
     outcomes_closed_total: labelSamples(
       "verdict",
       mapWords(VERDICTS, (verdict) => readCount(`verdict_${verdict}`)),
@@ -150,7 +150,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
       toSamples(cosigned.length, { witness: witness.key.name }),
     ),
     witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, state: cosigned }) =>
-      toSamples(cosigned.at === "" ? null : seconds(cosigned.at), { witness: witness.key.name }),
+      toSamples(cosigned.at === "" ? null : toSeconds(cosigned.at), { witness: witness.key.name }),
     ),
     writes_taken: toSamples(writes && Number(writes.ok)),
     audit_chain_valid: toSamples(product && Number(!integrity.breach && !faults?.damaged.length)),
@@ -164,7 +164,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     ),
     task_mean_rating: toSamples(computeTaskStats(tasks).mean_rating),
     cycles_total: toSamples(tick?.tick ?? 0),
-    last_cycle_timestamp_seconds: toSamples(tick && seconds(tick.at)),
+    last_cycle_timestamp_seconds: toSamples(tick && toSeconds(tick.at)),
     llm_calls_total: toSamples(llmUse?.calls),
     llm_calls_under_way: toSamples(llmUse?.under_way),
     llm_calls_refused_total: labelSamples("bound", llmUse?.refused ?? {}),

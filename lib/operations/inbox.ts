@@ -140,7 +140,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
     listMandatesDue(deps, person),
   ]);
   const reviews = reviewsDue.map((change) => toSortRow({ change }));
-  const deadline = ({ change }: SortRow): number => findDeadline(change, intent.policy) ?? Infinity;
+  const computeDeadline = ({ change }: SortRow): number => findDeadline(change, intent.policy) ?? Infinity;
   const cache: ItemCache = new Map();
   const buildItems = async (rows: readonly SortRow[]): Promise<Item[]> => {
     const built: Item[] = [];
@@ -160,11 +160,11 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
   const sortByTime = (rows: readonly SortRow[], timeOf: (row: SortRow) => number) =>
     rows.toSorted((a, b) => compare(timeOf(a), timeOf(b)) || compareWeight(a.change, b.change));
   const isExpiring = (record: SortRow): boolean => {
-    const end = deadline(record);
+    const end = computeDeadline(record);
     const since = Date.parse(findSince(record.change));
     return end - deps.clock.now() < (end - since) * EXPIRES_SOON_SHARE;
   };
-  const pendingByDeadline = sortByTime(pending, deadline);
+  const pendingByDeadline = sortByTime(pending, computeDeadline);
   const forPerson =
     person === null ? [] : pendingByDeadline.filter(({ change }) => isConsentExpected(change, person, intent));
   const totals = {
@@ -180,9 +180,13 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
   const driftedRows = drifted.map(({ record }) => record);
   const reviewed = sortByTime(reviews, ({ change }) => Date.parse(change.review!.due_at));
   const [personItems, pendingItems, approvedItems, reviewItems, driftedItems] = await Promise.all(
-    [forPerson, pendingByDeadline, sortByTime(approved, deadline), reviewed, sortByTime(driftedRows, () => 0)].map(
-      buildItems,
-    ),
+    [
+      forPerson,
+      pendingByDeadline,
+      sortByTime(approved, computeDeadline),
+      reviewed,
+      sortByTime(driftedRows, () => 0),
+    ].map(buildItems),
   );
   return {
     person,

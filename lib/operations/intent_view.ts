@@ -92,7 +92,7 @@ export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnT
     manifest_hash,
     policy: { ...policy, ...(signing.signedOnly ? { signed_only: true } : {}) },
     keys: Object.fromEntries(Object.entries(signing.keys).map(([name, keys]) => [name, keys.map(showKey)])),
-    adapter: adapter ? { name: adapter.name, ...adapterStatus(failure), ...(await listSystems(adapter)) } : null,
+    adapter: adapter ? { name: adapter.name, ...toAdapterStatus(failure), ...(await listSystems(adapter)) } : null,
     last_kpi_at: (await deps.store.get("kpi", "latest"))?.value.last_at ?? null,
   };
 }
@@ -102,13 +102,13 @@ async function listSystems({ systems = [] }: ProductAdapter) {
   if (systems.length < 2) return {};
   const states = systems.map(async ({ name, match, adapter }) => ({
     name,
-    ...adapterStatus(await adapter.findProblem?.()),
+    ...toAdapterStatus(await adapter.findProblem?.()),
     match: [...match],
   }));
   return { systems: await Promise.all(states) };
 }
 
-const adapterStatus = (problem: string | null | undefined) => ({
+const toAdapterStatus = (problem: string | null | undefined) => ({
   status: problem ? ("failing" as const) : ("ready" as const),
   last_error: problem ?? null,
 });

@@ -74,7 +74,9 @@ export async function describeMoves(
     const earlier = applied.filter((_, index) => {
       const record = records[index]?.value;
       return (
-        record && record.applied_at < to && Math.sign(movementSince(record, move)) === Math.sign(move.to - move.from)
+        record &&
+        record.applied_at < to &&
+        Math.sign(computeMovementSince(record, move)) === Math.sign(move.to - move.from)
       );
     });
     const onThisKpi = earlier.filter(({ kpi }) => kpi === move.kpi);
@@ -105,7 +107,7 @@ export async function describeMoves(
 }
 
 /** Returns the movement of a KPI from the apply of a change to the end of its outcome, or, while open, to the move's end. */
-function movementSince({ kpi, baseline, others, final }: OutcomeRecord, move: Move): number {
+function computeMovementSince({ kpi, baseline, others, final }: OutcomeRecord, move: Move): number {
   const isOwn = kpi === move.kpi;
   const from = isOwn ? baseline : (others[move.kpi] ?? null);
   if (from === null) return 0;

@@ -86,7 +86,7 @@ export async function computeNeed(deps: OperationsDeps, effect: Effect): Promise
     open: sum((item) => item.open),
     overdue: sum((item) => item.overdue),
     items: counted.flatMap(({ weighing: _, ...item }) => (item.open > 0 ? item : [])),
-    // Of the approved changes only the first `MAX_COUNTED` are checked.
+    // Only the first `MAX_COUNTED` approved changes are checked.
     at_least: approved > MAX_COUNTED || counted.some(({ overdue }) => overdue >= MAX_COUNTED),
   };
 }

@@ -60,42 +60,42 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
     });
     return toResult(ok, `${message}; see the service's log`);
   };
-  const storeCheck = async () => {
+  const checkStore = async () => {
     const { ok, reason } = await writeProof(deps);
     return { ok, reason };
   };
-  const intentCheck = async (runtime: NonNullable<typeof product>) => {
+  const checkIntent = async (runtime: NonNullable<typeof product>) => {
     const problem = await findIntentProblem(store, runtime).catch(() => undefined);
     return problem === undefined
       ? check(async () => (await readCurrentHead(deps)) !== undefined)
       : { ok: false, reason: problem };
   };
-  const clockCheck = async () => {
+  const checkClock = async () => {
     const head = await readCurrentHead(deps).catch(() => undefined);
     const behind = head && findClockProblem(head, clock.now());
     return { ok: behind === undefined, reason: behind ?? null };
   };
   const checks = {
-    store: await storeCheck(),
-    ...(store.faults && { files: filesCheck(store.faults()) }),
+    store: await checkStore(),
+    ...(store.faults && { files: checkFiles(store.faults()) }),
     chain: toResult(!breach, `entry ${breach?.first_invalid}: ${breach?.reason}`),
     ...(anchor && product && { anchor: toResult(!integrity.anchor, integrity.anchor?.reason ?? "") }),
-    ...(witnesses?.length && product && { witnesses: await witnessCheck(deps) }),
-    ...(product && { clock: await clockCheck() }),
-    intent: product ? await intentCheck(product) : { ok: true, reason: "no product intent is given" },
+    ...(witnesses?.length && product && { witnesses: await checkWitnesses(deps) }),
+    ...(product && { clock: await checkClock() }),
+    intent: product ? await checkIntent(product) : { ok: true, reason: "no product intent is given" },
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
 }
 
 /** Names files without their folder, since everybody can read the answer. */
-function filesCheck({ damaged }: StoreFaults): { ok: boolean; reason: string | null } {
+function checkFiles({ damaged }: StoreFaults): { ok: boolean; reason: string | null } {
   if (damaged.length === 0) return { ok: true, reason: null };
   const damages = damaged.map(({ file, holds }) => `${file} is missing or damaged; it holds ${holds}`).join(". ");
   return { ok: false, reason: `${damages}. GET /api/capabilities says what to do` };
 }
 
 /** Fails if a witness contradicts the log; an unreachable witness does not prevent writes. */
-async function witnessCheck(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
+async function checkWitnesses(deps: OperationsDeps): Promise<{ ok: boolean; reason: string | null }> {
   const rejecting = (await readWitnessStates(deps).catch(() => [])).find(({ state }) => state.refused);
   return rejecting
     ? { ok: false, reason: `${rejecting.witness.key.name}: ${rejecting.state.problem}` }

@@ -109,7 +109,7 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
     const prefix = tenant_id === undefined ? "" : tenantPrefix(tenant_id);
     const isMatching = ({ id }: { id: string }) => target === undefined || id.endsWith(`\n${target.toLowerCase()}`);
     const begin = after === undefined ? prefix : parsePosition(after);
-    const page = () =>
+    const gatherPage = () =>
       gather({
         limit,
         maxScanned: target === undefined ? limit : MAX_SCANNED_PER_PAGE,
@@ -124,7 +124,9 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
           });
         },
       });
-    const { rows, last, ended } = await (target === undefined ? page() : runWithScanLimit(deps.store, page));
+    const { rows, last, ended } = await (target === undefined
+      ? gatherPage()
+      : runWithScanLimit(deps.store, gatherPage));
     const next = ended || !last ? null : toBase64Url(new TextEncoder().encode(last.key));
     return { values: rows.map(({ value }) => value!), next, ...position };
   });

@@ -52,34 +52,34 @@ interface Wait {
   isNew: boolean;
 }
 
-const iso = (ms: number): string => new Date(ms).toISOString();
+const toIso = (ms: number): string => new Date(ms).toISOString();
 
 /** Writes the report of an ISO week, such as `2026-W44`, in a time zone. Waiting and due items are those of now. */
 export async function writeWeeklyReport(deps: OperationsDeps, name: string, zone: string): Promise<string> {
   const now = deps.clock.now();
   const span = parseSpan(name, now, zone)!;
-  const week = { deps, intent: deps.product!.intent, name, zone, now, from: iso(span.from), to: iso(span.to) };
+  const week = { deps, intent: deps.product!.intent, name, zone, now, from: toIso(span.from), to: toIso(span.to) };
   const { waits, total } = await readWaits(week);
   const newWaits = waits.filter(({ isNew }) => isNew);
   const soon = waits.filter((wait) => !wait.isNew && wait.until !== null && isSoon(week, wait.until));
   const more = total - newWaits.length - soon.length;
-  const waiting = newWaits.map((wait) => `${wait.link} waits ${wait.for}${untilText(week, wait.until)}`);
+  const waiting = newWaits.map((wait) => `${wait.link} waits ${wait.for}${describeUntil(week, wait.until)}`);
   return page(
     `# Week ${name} (${localDay(span.from, zone)} to ${localDay(span.to - 1, zone)}, ${zone})`,
-    (await describeMoves(week, (row) => appliedLink(week, row))).join(" "),
+    (await describeMoves(week, (row) => linkAppliedChange(week, row))).join(" "),
     "## Applied",
-    formatSection(await appliedLines(week)),
+    formatSection(await listAppliedLines(week)),
     "## Rolled back or denied",
-    formatSection(await endedLines(week)),
+    formatSection(await listEndedLines(week)),
     `## Waiting since this week, as of ${localMinute(now, zone)}`,
     formatSection([
       ...capLines(waiting),
       ...(more > 0 ? [`${more} ${more === 1 ? "change waits" : "changes wait"} as before this week`] : []),
     ]),
     "## Promises decided (a correlation, not a cause)",
-    formatSection(await promiseLines(week)),
+    formatSection(await listPromiseLines(week)),
     "## Due within seven days",
-    formatSection(await dueLines(week, soon)),
+    formatSection(await listDueLines(week, soon)),
   );
 }
 
@@ -88,7 +88,7 @@ const formatSection = (lines: readonly string[]): string => list(lines) ?? "Noth
 const capLines = (lines: readonly string[], total = lines.length): string[] =>
   total <= MAX_LISTED ? [...lines] : [...lines.slice(0, MAX_LISTED), `and ${total - MAX_LISTED} more`];
 
-const untilText = ({ zone }: Week, at: string | null): string =>
+const describeUntil = ({ zone }: Week, at: string | null): string =>
   at === null ? "" : `, until ${localMinute(Date.parse(at), zone)}`;
 
 const isWithin = ({ from, to }: Week, at: string | null): boolean => at !== null && at >= from && at < to;
@@ -99,16 +99,16 @@ const isSoon = ({ now }: Week, at: string): boolean => Date.parse(at) >= now && 
 const linkChange = ({ deps }: Week, { change_id, summary }: Pick<Change, "change_id" | "summary">): string =>
   link(summary, MAX_TITLE_LENGTH, changePageAddress(deps.publicUrl, change_id));
 
-const appliedLink = (week: Week, row: FindRow): string =>
+const linkAppliedChange = (week: Week, row: FindRow): string =>
   `${linkChange(week, row)}${row.status === "rolled_back" ? " (rolled back since)" : ""}`;
 
 const readRows = ({ deps, zone }: Week, query: string) => findRows(deps, query, { zone, limit: MAX_ROWS });
 
 /** Lists the applied changes, a line for each tenant. */
-async function appliedLines(week: Week): Promise<string[]> {
+async function listAppliedLines(week: Week): Promise<string[]> {
   const byTenant = new Map<string, string[]>();
   for (const row of await readRows(week, `applied:${week.name} sort:applied-asc`))
-    byTenant.set(row.tenant_id, [...(byTenant.get(row.tenant_id) ?? []), appliedLink(week, row)]);
+    byTenant.set(row.tenant_id, [...(byTenant.get(row.tenant_id) ?? []), linkAppliedChange(week, row)]);
   const tenants = [...byTenant].sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1));
   const lines = tenants.map(([tenant, links]) => {
     const more = links.length - MAX_LINKED;
@@ -119,7 +119,7 @@ async function appliedLines(week: Week): Promise<string[]> {
 }
 
 /** Lists changes that were rolled back, denied or withdrawn, or have expired, with the reason; rollbacks first. */
-async function endedLines(week: Week): Promise<string[]> {
+async function listEndedLines(week: Week): Promise<string[]> {
   const rolledBack = await readRows(week, `rolledback:${week.name} sort:rolledback-asc`);
   const denied = await readRows(week, `is:denied decided:${week.name} sort:decided-asc`);
   // A change whose approval was revoked or expired later was decided twice; only the last decision counts.
@@ -175,7 +175,7 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
 }
 
 /** Lists the verdicts of the week, the worst first; outcomes that ended too early have none. */
-async function promiseLines(week: Week): Promise<string[]> {
+async function listPromiseLines(week: Week): Promise<string[]> {
   const { deps } = week;
   const rows: ActivityRow[] = [];
   for (let before: number | undefined; ;) {
@@ -196,7 +196,7 @@ async function promiseLines(week: Week): Promise<string[]> {
 }
 
 /** Lists due dates: ends of older waits, verdicts, the end of a freeze, and deadlines of goals. */
-async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
+async function listDueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
   const { deps, intent, zone } = week;
   const judged = (await listDue(await readProjection(deps, outcomes), MAX_ROWS)).filter(({ moment }) =>
     isSoon(week, moment),
@@ -213,7 +213,7 @@ async function dueLines(week: Week, soon: readonly Wait[]): Promise<string[]> {
     ),
     ...(freeze?.until ? [{ at: freeze.until, words: "the freeze ends" }] : []),
     ...Object.entries(intent.kpis).flatMap(([kpi, goal]) =>
-      goal.deadline === undefined ? [] : { at: iso(goalDeadline(goal)), words: `the goal for ${kpi} ends` },
+      goal.deadline === undefined ? [] : { at: toIso(goalDeadline(goal)), words: `the goal for ${kpi} ends` },
     ),
   ].filter(({ at }) => isSoon(week, at));
   due.sort((a, b) => (a.at < b.at ? -1 : 1));

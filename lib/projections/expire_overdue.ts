@@ -14,10 +14,10 @@ export async function listOverdue(deps: ChangesDeps): Promise<{ pending_consent:
   const isLimited = (consent_ttl_hours ?? approval_ttl_hours) !== undefined;
   const now = isLimited ? await readConfirmedTime(deps) : -Infinity;
   if (now === -Infinity) return { pending_consent: [], approved: [] };
-  const before = (hours: number) => now - hours * HOUR_MS;
+  const momentBefore = (hours: number) => now - hours * HOUR_MS;
   const [pending, approved] = await Promise.all([
-    consent_ttl_hours === undefined ? [] : listPendingSince(deps, before(consent_ttl_hours), MAX_OVERDUE),
-    approval_ttl_hours === undefined ? [] : listApprovedSince(deps, before(approval_ttl_hours), MAX_OVERDUE),
+    consent_ttl_hours === undefined ? [] : listPendingSince(deps, momentBefore(consent_ttl_hours), MAX_OVERDUE),
+    approval_ttl_hours === undefined ? [] : listApprovedSince(deps, momentBefore(approval_ttl_hours), MAX_OVERDUE),
   ]);
   return { pending_consent: pending.map(({ id }) => id), approved: approved.map(({ id }) => id) };
 }

@@ -30,10 +30,10 @@ export interface ExportSource {
   instance_id: string;
 }
 
-const nanoseconds = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
+const toNanoseconds = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
 
 /** Lists the attributes that are not empty; 64-bit numbers are text in OTLP's JSON. */
-const attributes = (values: Readonly<Record<string, string | number>>): object[] =>
+const listAttributes = (values: Readonly<Record<string, string | number>>): object[] =>
   Object.entries(values).flatMap(([key, value]) =>
     value === ""
       ? []
@@ -44,12 +44,12 @@ const attributes = (values: Readonly<Record<string, string | number>>): object[]
 export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): string {
   const { id, origin, timestamp, event_type, change_id, tenant, detail, current_hash } = entry;
   return JSON.stringify({
-    timeUnixNano: nanoseconds(Date.parse(timestamp)),
-    observedTimeUnixNano: nanoseconds(observed),
+    timeUnixNano: toNanoseconds(Date.parse(timestamp)),
+    observedTimeUnixNano: toNanoseconds(observed),
     severityNumber: SEVERITIES[event_type] ?? INFO,
     eventName: `countersign.${event_type}`,
     body: { stringValue: joinParts(capitalize(describe(entry).event)) },
-    attributes: attributes({
+    attributes: listAttributes({
       "countersign.entry.id": id,
       "countersign.entry.origin": origin,
       "countersign.entry.hash": current_hash,
@@ -64,7 +64,7 @@ export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): s
 /** Returns the body of a request that has these records. */
 export function exportBody(records: readonly string[], { version, product_id, instance_id }: ExportSource): string {
   const resource = {
-    attributes: attributes({
+    attributes: listAttributes({
       "service.name": "countersign",
       "service.version": version,
       "service.instance.id": instance_id,

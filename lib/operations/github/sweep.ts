@@ -133,14 +133,14 @@ async function listDeliveries(app: GithubApp, since: number, stopped: AbortSigna
     requests.push(
       ...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"),
     );
-    cursor = nextCursor(headers);
+    cursor = findNextCursor(headers);
     if (cursor === "" || data.every(({ delivered_at }) => delivered_at < since)) break;
   }
   return requests.filter(({ delivered_at }) => delivered_at >= since);
 }
 
 /** Returns the cursor in the address of the next page; `""` on the last. */
-const nextCursor = (headers: Headers): string => {
+const findNextCursor = (headers: Headers): string => {
   const [, address = ""] = /<([^>]*)>;\s*rel="next"/.exec(headers.get("link") ?? "") ?? [];
   return (URL.canParse(address) && new URL(address).searchParams.get("cursor")) || "";
 };

@@ -8,8 +8,8 @@ export type NotifyFormat = (typeof NOTIFY_FORMATS)[number];
 /** Formats the body to post. */
 export const formatBody: Readonly<Record<NotifyFormat, (notification: Notification) => string>> = {
   json: (notification) => JSON.stringify(notification),
-  slack: (notification) => JSON.stringify(slackMessage(notification)),
-  teams: (notification) => JSON.stringify(teamsMessage(notification)),
+  slack: (notification) => JSON.stringify(buildSlackMessage(notification)),
+  teams: (notification) => JSON.stringify(buildTeamsMessage(notification)),
 };
 
 const OPEN = "Open in Countersign";
@@ -22,7 +22,7 @@ const formatContext = ({ instance_id, type, data }: Notification): string =>
 const MAX_SLACK_CHARACTERS = 590;
 
 /** Builds the message for an incoming webhook. Plain text has no formatting, links or mentions; the button is a link. */
-function slackMessage(notification: Notification): object {
+function buildSlackMessage(notification: Notification): object {
   const { text, url } = notification;
   const plain = (words: string) => ({ type: "plain_text", text: escapeSlack(words), emoji: false });
   return {
@@ -44,7 +44,7 @@ function escapeSlack(text: string): string {
 }
 
 /** Builds the message for a Workflows webhook, an Adaptive Card. Text runs have no Markdown, unlike text blocks. */
-function teamsMessage(notification: Notification): object {
+function buildTeamsMessage(notification: Notification): object {
   const { text, url } = notification;
   const runs = (words: string, style: object) => ({
     type: "RichTextBlock",

@@ -42,14 +42,14 @@ export async function post(
     "user-agent": "countersign",
     ...(trace && traceHeaders(trace)),
   };
-  const signed = key && format === "json" ? signatureHeaders(key, notification.id, now, body) : {};
-  const event = format === "json" ? cloudEventHeaders(notification) : {};
+  const signed = key && format === "json" ? buildSignatureHeaders(key, notification.id, now, body) : {};
+  const event = format === "json" ? buildCloudEventHeaders(notification) : {};
   const attempt = async (signal: AbortSignal): Promise<FailedAttempt | undefined> => {
     const init = { method: "POST", body, redirect: "manual", headers: { ...headers, ...event, ...signed } } as const;
     const response = await send(url, { ...init, signal });
     if (response.ok && format !== "teams") return void (await response.body?.cancel());
     const answer = (await readCappedText(response, MAX_READ_BYTES)) ?? "";
-    if (response.ok) return teamsFailure(response.status, answer);
+    if (response.ok) return findTeamsFailure(response.status, answer);
     return {
       failure: describeFailure(format, response.status, answer.trim()),
       retryAfterMs: readRetryDelay(response, now),
@@ -67,7 +67,7 @@ export async function post(
 /** Bytes to read of a rejection, whose reason is usually one word. */
 const MAX_READ_BYTES = 1000;
 
-function signatureHeaders(key: Uint8Array, id: string, now: number, body: string): Record<string, string> {
+function buildSignatureHeaders(key: Uint8Array, id: string, now: number, body: string): Record<string, string> {
   const seconds = Math.floor(now / 1000);
   return {
     "webhook-id": id,
@@ -77,7 +77,7 @@ function signatureHeaders(key: Uint8Array, id: string, now: number, body: string
 }
 
 /** Headers of a CloudEvents 1.0 event in binary mode, whose data is the body; they are not signed. */
-const cloudEventHeaders = ({ id, type, timestamp, instance_id, data }: Notification): Record<string, string> => ({
+const buildCloudEventHeaders = ({ id, type, timestamp, instance_id, data }: Notification): Record<string, string> => ({
   "ce-specversion": "1.0",
   "ce-id": id,
   "ce-source": `/countersign/${encodeURIComponent(instance_id)}`,
@@ -87,7 +87,7 @@ const cloudEventHeaders = ({ id, type, timestamp, instance_id, data }: Notificat
 });
 
 /** Finds a failure in an answer of Teams, which answers 200 also if it did not deliver. */
-function teamsFailure(status: number, answer: string): FailedAttempt | undefined {
+function findTeamsFailure(status: number, answer: string): FailedAttempt | undefined {
   if (!/delivery failed/i.test(answer)) return undefined;
   const inner = /HTTP error (\d{3})/i.exec(answer)?.[1];
   const cause = inner === undefined ? "" : ` with HTTP error ${inner}`;

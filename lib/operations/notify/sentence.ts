@@ -51,20 +51,20 @@ function describeForChange(facts: NotificationFacts, change: Change): string {
   const { entry, missing, expires_at, notice, now } = facts;
   if (entry && facts.type !== "change.waiting_for_consent") return describeEntry(entry, change, facts);
   const subject = nameSubject(change);
-  const proposed = `${subject}, proposed by ${proposerName(change)}`;
+  const proposed = `${subject}, proposed by ${formatProposer(change)}`;
   const weight = describeWeight(change, now);
   switch (facts.type) {
     case "change.waiting_for_consent":
       if (change.status !== "pending_consent")
-        return `Proposed by ${proposerName(change)}: ${subject}${weight}; meanwhile it is ${endedStatus(change)}`;
-      return `Consent is needed${untilText(expires_at)}: ${proposerName(change)} proposes ${subject}${weight}${consentsText(change)}${missingText(missing)}`;
+        return `Proposed by ${formatProposer(change)}: ${subject}${weight}; meanwhile it is ${nameEndedStatus(change)}`;
+      return `Consent is needed${describeUntil(expires_at)}: ${formatProposer(change)} proposes ${subject}${weight}${describeConsents(change)}${describeStillMissing(missing)}`;
     case "change.expiring":
       return describeExpiry(facts, change, proposed);
     case "change.review_due": {
       const { reviewers } = facts;
       const names = reviewers?.length === 0 ? "nobody" : joinNames(reviewers ?? [], "or");
       const reviewNote = reviewers === undefined ? "" : `; it may be reviewed by ${names}`;
-      return `A review is due${untilText(expires_at)}: ${proposed}, was approved in an emergency by ${listEmergencyApprovers(change)}${weight}${reviewNote}`;
+      return `A review is due${describeUntil(expires_at)}: ${proposed}, was approved in an emergency by ${listEmergencyApprovers(change)}${weight}${reviewNote}`;
     }
     case "outcome.verdict": {
       if (!facts.outcome) return describeNotice(notice!, subject);
@@ -88,7 +88,7 @@ function describeEntry(
   const { decision } = typeof detail === "string" ? parseDetail(detail) : (detail as { decision?: string });
   const isGrave = event_type === "change_applied" || decision === "approved";
   const cause = describeCause(event_type, reason);
-  const proposed = isProposal ? "" : `, proposed by ${proposerName(change)}`;
+  const proposed = isProposal ? "" : `, proposed by ${formatProposer(change)}`;
   const weight = isGrave ? describeWeight(change, now) : "";
   const nextStep = describeNextStep(event_type, change, expires_at);
   return `${joinText(capitalize(event))}: ${nameSubject(change)}${proposed}${weight}${cause}${describeBothValues(values)}${nextStep}`;
@@ -116,7 +116,7 @@ function describeNextStep(event_type: string, change: Change, expires_at: string
   if (status === "approved" && automation) return `; it ${automation}`;
   if (status !== "approved") return "";
   // In an emergency the time may be that of the due review, which does not end the consent.
-  return `; it can be applied${expires_at === findReviewDue(change) ? "" : untilText(expires_at)}`;
+  return `; it can be applied${expires_at === findReviewDue(change) ? "" : describeUntil(expires_at)}`;
 }
 
 /** Describes a notification about the service, or about several changes. */
@@ -140,15 +140,15 @@ function describeExpiry({ missing, expires_at, now }: NotificationFacts, change:
   const when = expires_at === null ? "soon" : formatTime(expires_at);
   const weight = describeWeight(change, now);
   if (change.status === "pending_consent")
-    return `Time runs out: without consent it expires ${when}: ${proposed}${weight}${consentsText(change)}${missingText(missing)}`;
+    return `Time runs out: without consent it expires ${when}: ${proposed}${weight}${describeConsents(change)}${describeStillMissing(missing)}`;
   if (change.status === "approved")
-    return `Time runs out: approved and not applied, it lapses ${when}: ${proposed}${weight}${missingText(missing)}`;
-  return `Time ran out for ${proposed}; meanwhile it is ${endedStatus(change)}`;
+    return `Time runs out: approved and not applied, it lapses ${when}: ${proposed}${weight}${describeStillMissing(missing)}`;
+  return `Time ran out for ${proposed}; meanwhile it is ${nameEndedStatus(change)}`;
 }
 
 const nameSubject = (change: Change): string => joinText(nameChange(change));
-const proposerName = (change: Change): string => joinText(nameProposer(change));
-const untilText = (at: string | null): string => (at === null ? "" : ` until ${formatTime(at).replace("on ", "")}`);
+const formatProposer = (change: Change): string => joinText(nameProposer(change));
+const describeUntil = (at: string | null): string => (at === null ? "" : ` until ${formatTime(at).replace("on ", "")}`);
 
 /** Describes risk, reversibility and reach of a change as its proposer stated them. */
 function describeWeight(change: Change, now: number | undefined): string {
@@ -163,18 +163,18 @@ function describeWeight(change: Change, now: number | undefined): string {
   return parts.length === 0 ? "" : `; ${parts.join(", ")}`;
 }
 
-function consentsText({ approvals }: Change): string {
+function describeConsents({ approvals }: Change): string {
   const names = [...new Set(approvals.map(({ approver }) => approver))];
   return names.length === 0 ? "" : `; consent so far of ${joinNames(names)}`;
 }
 
-const missingText = (missing: readonly MissingConsent[]): string =>
+const describeStillMissing = (missing: readonly MissingConsent[]): string =>
   missing.length === 0 ? "" : `; still missing: ${describeMissing(missing)}`;
 
 const listEmergencyApprovers = ({ approvals }: Change): string =>
   joinNames([...new Set(approvals.flatMap(({ approver, emergency }) => (emergency ? [approver] : [])))]);
 
-const endedStatus = ({ status, resolution }: Change): string =>
+const nameEndedStatus = ({ status, resolution }: Change): string =>
   resolution ?? (status === "pending_consent" ? "pending" : status.replace("_", " "));
 
 /** Removes the full stop at the end of a sentence. */
