@@ -69,6 +69,7 @@ export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & Produc
 
 /** Requires that tokens of CI jobs state repository, environment and head if a gate decides on deployments. */
 function requireMappedClaims({ gateTokens, product }: Deps): void {
+  // A single adapter does not list the targets of its gates, so any target may be asked for.
   const { gates = ["*"] } = product?.adapter ?? {};
   const unmapped = gateTokens && gates.some(canMatchDeployment) ? findUnmappedClaim(gateTokens.issuers) : undefined;
   if (unmapped)

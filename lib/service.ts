@@ -21,7 +21,7 @@ export interface ServiceOptions
   store: Store;
   /**
    * For a long-running process: projects the log after each commit, not only in cycles and reads; records at the start that the
-   * intent is in force; applies changes that have `apply_when`; restores values under `policy.on_drift: restore`.
+   * intent is in force; applies changes that have `apply_when`; restores values under `policy.on_drift: restore`; answers GitHub.
    */
   longLived?: boolean | undefined;
   /** Each cycle does all of its work, even if nothing was written and nothing is due: for a store whose reads cost nothing. */
@@ -45,7 +45,7 @@ export interface Service {
    * governed write.
    */
   useIntent(intent: string | object): Promise<boolean>;
-  /** Wakes waiting requests, waits up to ten seconds for work under way, and closes the store. */
+  /** Wakes waiting requests, waits up to ten seconds each for them and for background work, and closes the store. */
   close(): Promise<void>;
   /** Dependencies of a single endpoint: `approve(service.deps)` is its fetch. */
   deps: Deps;
@@ -92,10 +92,10 @@ export async function openService(endpoints: readonly Endpoint<Deps>[], options:
   };
   const dueCycle = wholeCycles ? () => runCycle(deps) : createDueCycle(deps);
   const cycle = async (): Promise<CycleReport> => {
-    const { count } = commits;
+    const countBefore = commits.count;
     const report = await dueCycle();
     // An unchanged log needs no new checkpoint, but a failed request to an anchor or witness is repeated.
-    if (deps.product && (commits.count !== count || deps.anchor || deps.witnesses?.length))
+    if (deps.product && (commits.count !== countBefore || deps.anchor || deps.witnesses?.length))
       await maintainCheckpoint(deps);
     return report;
   };

@@ -46,6 +46,7 @@ export async function confirmDraft(
   if (!deps.product) return rejectionReply({ reason: "the service has no product intent", changeIds: [] });
   if (draft.change_id !== undefined) return storedReply(draft.change_id);
   try {
+    // A proposer's name has at most 200 characters.
     const proposal = { ...parseInput(draftFields(deps), content), proposer: `llm:${model.slice(0, 190)}` } as const;
     const request = { asked_by: question.author, isVerified: question.known ?? false, message_id };
     const result = await submitDraft(deps, proposal, request, {

@@ -14,5 +14,5 @@ export function findSpeaker(call: Call<OperationsDeps>, author: string | undefin
 /** Schema of a conversation's name in a request, which cannot name personal conversations. */
 export const conversation = line(100).refine(
   (name) => !name.startsWith(PERSONAL_PREFIX),
-  `must not begin with ${PERSONAL_PREFIX}; a person's own conversation is that of author`,
+  `must not begin with ${PERSONAL_PREFIX}; send author to continue a person's own conversation`,
 );

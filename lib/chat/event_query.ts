@@ -1,4 +1,4 @@
-/** Finds entries of the log within a period, newest first up to a limit. */
+/** Finds the newest entries of the log within a period, up to a limit. */
 import { entryKey, readHead } from "../audit/chain.ts";
 import type { EventType } from "../audit/entry.ts";
 import { type Entry, parseEntry, findActor } from "../projections/entries.ts";
@@ -26,6 +26,7 @@ export interface EventAnswer {
   entries: Entry[];
   /** Number of matches among the scanned entries, by type. */
   counts: Partial<Record<EventType, number>>;
+  /** Number of matches of all types. */
   total: number;
   /** Number of scanned entries. */
   looked: number;
@@ -58,7 +59,7 @@ export async function queryEvents(store: Store, query: EventQuery): Promise<Even
       answer.looked += slice.length;
       for (const { value } of slice.toReversed()) {
         const entry = parseEntry(value);
-        if (!isRequested(entry, query)) continue;
+        if (!matchesQuery(entry, query)) continue;
         answer.total++;
         answer.counts[entry.event_type] = (answer.counts[entry.event_type] ?? 0) + 1;
         if (answer.entries.length < limit) answer.entries.push(entry);
@@ -84,7 +85,7 @@ async function countEntriesBefore(store: Store, length: number, moment: string):
   return low;
 }
 
-const isRequested = (entry: Entry, { type, tenant_id, change_id, person }: EventQuery): boolean =>
+const matchesQuery = (entry: Entry, { type, tenant_id, change_id, person }: EventQuery): boolean =>
   (type === undefined || type === entry.event_type) &&
   (tenant_id === undefined || tenant_id === entry.tenant) &&
   (change_id === undefined || change_id === entry.change_id) &&

@@ -39,6 +39,7 @@ export function promptMessages(
   const turns = earlier
     .filter(isFromCaller)
     .map(({ role, text }): LlmMessage => ({ role, text: text.slice(0, MAX_TURN_LENGTH).toWellFormed() }));
+  // The first message of a conversation must be one of the user.
   const firstUserTurn = turns.findIndex(({ role }) => role === "user");
   const others = earlier.filter((turn) => !isFromCaller(turn));
   const questionIntro = question.author === null ? "The question" : `${quote(question.author, 100)} asks`;

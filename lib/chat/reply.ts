@@ -29,7 +29,7 @@ export interface Message {
   confirm_draft?: string | undefined;
   author?: string | undefined;
   conversation_id?: string | undefined;
-  /** `off`: memory is neither asked nor added to. */
+  /** `off`: memory is neither searched nor added to. */
   memory?: "on" | "off" | undefined;
 }
 
@@ -175,8 +175,8 @@ async function recallMemories(deps: OperationsDeps, message: string, conversatio
 }
 
 /**
- * Stores a message and, unless it only asks questions, a memory of it. If that fails, the message is stored without a memory; a
- * message that may have been stored already is not stored again.
+ * Stores a message, and with `memory` also a memory of it, unless it only asks questions. If storing both fails, the message is
+ * stored alone; a message that may have been stored already is not stored again.
  */
 async function storeMessage(
   deps: OperationsDeps,
@@ -215,7 +215,7 @@ function storeReply(
   return store.transact(async (tx) => {
     const at = new Date(clock.now()).toISOString();
     const fields = { role: "assistant", author: null, conversation_id, to, text, at, mode, citations } as const;
-    const turn = await addTurn(tx, { ...fields, citations });
+    const turn = await addTurn(tx, fields);
     const memory_ids = memories.map(({ id }) => id);
     const injected = memory_ids.length > 0;
     tx.put("meta", "chat_provenance", { injected, reply_id: turn.message_id, memory_ids, mode, at });

@@ -32,6 +32,7 @@ export async function respond(
   const answer = deps.product ? await answerMessage(deps, message, caller) : await answerWithoutProduct(deps, message);
   const usedMemories = answer.isComplete ? [] : memories;
   const memoryLines = usedMemories.map(({ at, basis, kind, author, text }) => {
+    // The text of a statement names its author already.
     const source = basis === "said" ? "" : `${kind}${author === null ? "" : ` by ${label(author)}`}: `;
     return `- ${at.slice(0, 10)}, ${source}${shorten(text, MAX_MEMORY_LENGTH)}`;
   });
@@ -62,8 +63,8 @@ async function answerMessage(deps: OperationsDeps, message: string, caller: Call
   if (action) return describeActionPage(deps, action, caller);
   const topic = findTopic(message);
   if (typeof topic === "string") return answerTopic(deps, topic);
-  const pending = topic && (await askQuery(deps, topic.query, caller.author));
-  if (pending) return pending;
+  const topicAnswer = topic && (await askQuery(deps, topic.query, caller.author));
+  if (topicAnswer) return topicAnswer;
   const reasonQuestion = findReasonQuestion(message);
   const { answer, rows } = await searchRecords(deps, reasonQuestion ?? message, caller.author);
   const first = reasonQuestion === undefined || !rows[0] ? undefined : await findChange(deps, rows[0].change_id);

@@ -56,7 +56,7 @@ const SUGGEST_TASK = createTool({
   },
 });
 
-/** Returns the schema of a draft: a proposal with required rationale, without tier and proposer, which a model cannot choose. */
+/** Returns the schema of a draft: a proposal with required rationale, without the fields that a model cannot choose. */
 export function draftFields(deps: Pick<OperationsDeps, "product">) {
   const {
     tier: _,
@@ -129,6 +129,7 @@ export function createToolbox(context: ToolContext): Toolbox {
 function simplifySchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(simplifySchema);
   if (typeof schema !== "object" || schema === null) return schema;
+  // A field of the input may also be called `pattern`; its value is a schema and no string.
   const entries = Object.entries(schema).filter(([name, value]) => !(isUnsupported(name) && typeof value === "string"));
   return Object.fromEntries(entries.map(([name, value]) => [name, simplifySchema(value)]));
 }

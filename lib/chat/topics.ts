@@ -36,7 +36,7 @@ const TOPICS: readonly TopicWords[] = [
   },
 ];
 
-/** TopicWords that ask for changes which wait for the caller. */
+/** A short message that matches both patterns asks for the changes that wait for the caller. */
 const FOR_ME =
   /\b(?:for|on) me\b|\bmy (?:approval|consent|decision|signature|inbox)\b|\bi (?:have to|need to|must|should|can) (?:approve|sign|decide|consent)|等我|我要批|我需要批/i;
 const WAITS =

@@ -97,7 +97,8 @@ export async function listMatchingIds(deps: IndexDeps, matches: (change: Row["ch
   });
 }
 
-async function* readStoredRows(store: Store, before: string | undefined): AsyncGenerator<Row[] & { text?: number }> {
+/** Reads the stored changes before an id, newest first, in slices; `characters` is the length of a slice's records. */
+async function* readStoredRows(store: Store, before: string | undefined): AsyncGenerator<Row[] & { characters: number }> {
   for (let after = before; ;) {
     const page = await store.texts("changes", {
       ...(after !== undefined && { after }),
@@ -106,7 +107,8 @@ async function* readStoredRows(store: Store, before: string | undefined): AsyncG
     });
     for (let begin = 0; begin < page.length; begin += SLICE, await yieldToEventLoop()) {
       const part = page.slice(begin, begin + SLICE);
-      yield Object.assign(part.flatMap(parseRow), { text: part.reduce((sum, { text }) => sum + text.length, 0) });
+      const characters = part.reduce((sum, { text }) => sum + text.length, 0);
+      yield Object.assign(part.flatMap(parseRow), { characters });
     }
     if (page.length < RECORDS_PER_READ) return;
     after = page.at(-1)!.id;
@@ -180,7 +182,7 @@ async function loadRows(store: Store): Promise<Rows> {
   let characters = 0;
   for await (const slice of readStoredRows(store, undefined)) {
     rows.push(...slice);
-    characters += slice.text ?? 0;
+    characters += slice.characters;
     if (rows.length >= MAX_ROWS || characters > MAX_CHARACTERS) return { rows, rest: rows.at(-1)?.change.change_id };
   }
   return { rows, rest: undefined };

@@ -71,9 +71,10 @@ function parseDateWord(word: string, now: number, zone: string): Span | undefine
 }
 
 function parseWrittenDate(text: string, zone: string): Span | undefined {
-  // The period of such a date may end in the year 10000, which has five digits.
+  // A period in the year 9999 may end in the year 10000, which has five digits.
   if (text.startsWith("9999")) return undefined;
   if (/^\d{4}-\d\d-\d\dT/.test(text)) {
+    // A time without an offset is in UTC, also in another zone.
     const at = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
     return Number.isNaN(at) ? undefined : { from: at, to: at + 1 };
   }
@@ -94,7 +95,7 @@ function parseWrittenDate(text: string, zone: string): Span | undefined {
   return makeSpan(first, end, zone);
 }
 
-/** Returns the Monday of the first ISO week of a year. */
+/** Returns the Monday of the first ISO week of a year, which is the week of January 4. */
 function firstMonday(year: number): string {
   const fourth = `${String(year).padStart(4, "0")}-01-04`;
   return addDays(fourth, -((new Date(`${fourth}T00:00Z`).getUTCDay() + 6) % 7));

@@ -88,7 +88,7 @@ function buildQuery({ verdict, drifted, text }: Filter): string {
   return [...words, ...terms, "sort:proposed"].filter(Boolean).join(" ");
 }
 
-/** Converts a text to words of a query: an id unchanged, other words as beginnings of words, except numbers and Chinese. */
+/** Converts a text to words of a query: ids, numbers and Chinese unchanged, other words as beginnings of words. */
 function toSearchWords(text: string): string[] {
   if (/^\s*chg_\S+\s*$/.test(text)) return [text.trim()];
   const words = text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];

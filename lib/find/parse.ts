@@ -62,7 +62,7 @@ export function parseQuery(text: string, moment: Moment): Query {
     const field = readFieldName(part);
     if (field === "sort" || field === "group" || field === "time") {
       if (part.negated) throw invalidField("q", `${field}: cannot be negated`);
-      if (orders[field]) throw invalidField("q", `${field}: stands twice`);
+      if (orders[field]) throw invalidField("q", `${field}: must occur only once`);
       normalized.push(`${field}:${parseOrder(orders, field, part.value)}`);
     } else {
       const test = parseTest(field, findField(field)!, part, moment);
@@ -93,7 +93,7 @@ function readFieldName({ field: writtenName }: Part): FieldName | "sort" | "grou
 
 function addWord(query: { words: Word[]; ids: Query["ids"][number][] }, { value, negated, isQuoted }: Part): void {
   if (/^chg_[0-9a-f-]+$/i.test(value)) {
-    (query.ids as { id: string; negated: boolean }[]).push({ id: value.toLowerCase(), negated });
+    query.ids.push({ id: value.toLowerCase(), negated });
     return;
   }
   const isPrefix = !isQuoted && value.length > 1 && value.endsWith("*");

@@ -174,6 +174,7 @@ class QueryRun {
         policy: this.#context.intent.policy,
         isTimed: this.query.time !== undefined,
       });
+      // An estimate: two bytes for each character.
       bytes += JSON.stringify(row).length * 2;
       if (bytes > PAGE_BYTES && rows.length > 0) return { rows, isTruncated: true };
       rows.push(row);

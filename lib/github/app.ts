@@ -115,7 +115,7 @@ export function githubApp(
       .sign(await signingKey());
   };
 
-  const post = async (
+  const sendAs = async (
     bearer: string,
     { method, path, body, canceled }: Omit<GithubRequest, "as">,
   ): Promise<GithubAnswer> => {
@@ -155,7 +155,7 @@ export function githubApp(
     { installation_id, repository_id }: Installation,
     canceled: AbortSignal | undefined,
   ): Promise<{ token: string; until: number }> => {
-    const { text } = await post(await signJwt(), {
+    const { text } = await sendAs(await signJwt(), {
       method: "POST",
       path: `/app/installations/${installation_id}/access_tokens`,
       body: { repository_ids: [repository_id], permissions: { deployments: "write" } },
@@ -186,10 +186,10 @@ export function githubApp(
     api,
     authorize: async (installed, canceled) => void (await getToken(installed, canceled)),
     async send({ as, ...request }) {
-      if (as === "app") return post(await signJwt(), request);
+      if (as === "app") return sendAs(await signJwt(), request);
       const token = await getToken(as, request.canceled);
       try {
-        return await post(token, request);
+        return await sendAs(token, request);
       } catch (error) {
         // The token was revoked: the next attempt requests another.
         if (error instanceof GithubFailed && error.status === 401) tokens.delete(tokenKey(as));

@@ -15,7 +15,7 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
   let text: string | undefined;
   try {
     text = await runWithTimeLimit(async (signal) => {
-      // Workers do not support "error"; with "manual" a redirect fails the check of the status.
+      // Workers do not support the value "error"; with "manual" a redirect fails the check of the status.
       const response = await send(url, {
         headers: { accept: "application/json, text/plain" },
         redirect: "manual",

@@ -51,7 +51,7 @@ function describeIssue({ path, code, message, input, ...rest }: z.core.$ZodIssue
   return `${at || "the file"} ${input === undefined ? "is required" : message}`;
 }
 
-/** Names the first issuer that does not map every claim, and the claim. */
+/** Returns the first issuer that does not map every claim, and the first such claim; undefined if there is none. */
 export function findUnmappedClaim(issuers: GateIssuers): { issuer: string; claim: ClaimedFact } | undefined {
   for (const { issuer, claims } of issuers)
     for (const claim of CLAIMED_FACTS) if (claims[claim] === undefined) return { issuer, claim };

@@ -33,7 +33,7 @@ export function keyFinderById(
     const recent = [...entries.values()].filter(({ fetchedAt }) => Math.abs(now - fetchedAt) < MINUTE_MS);
     if (recent.length >= MAX_CONCURRENT_FETCHES_PER_MINUTE && recent.some(({ state }) => state === "under way"))
       throw missingKeysError(
-        `${prefix}, which was asked for ${recent.length} in a minute and has not answered the last one`,
+        `${prefix}, which was asked for ${recent.length} keys in a minute and has not answered all of them`,
       );
     const key = fetchKeys(`${prefix}${kid}`, send).then((pem) => importSPKI(pem, algorithm));
     const entry = { key, fetchedAt: now, state: "under way" as State };

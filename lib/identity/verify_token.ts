@@ -28,12 +28,12 @@ export type Claims = JWTPayload;
 /** Resolves with the claims of a token that is valid now. Errors: `TokenRejected`. */
 export async function verifyToken(token: string, rules: TokenRules): Promise<Claims> {
   const { issuer, audience, ...signing } = rules;
-  const claims = await verifySigned(token, signing, {
+  const { payload } = await verifySigned(token, signing, {
     issuer,
     audience: typeof audience === "string" ? audience : [...audience],
     requiredClaims: ["exp"],
   });
-  return claims.payload;
+  return payload;
 }
 
 /** Verifies the signature, the times and the claims in `checks`. Errors: `TokenRejected`. */

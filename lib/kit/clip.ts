@@ -17,7 +17,7 @@ interface Part {
   value: unknown;
   size: number;
   minSize: number;
-  /** Order of removal: short facts, then texts, then nested values. */
+  /** Order in which fields are kept: short facts first, then texts, then nested values. */
   rank: 0 | 1 | 2;
   items?: readonly Part[];
   fields?: readonly Field[];

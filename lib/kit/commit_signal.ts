@@ -6,7 +6,7 @@ export interface CommitSignal {
   notify(): void;
   /**
    * Resolves at the next commit after `count`, after `ms` milliseconds, when `signal` aborts, or when this is closed. False
-   * if the time is over and nothing was committed.
+   * if the time is over and certainly nothing was committed; true if commits of other processes cannot be checked.
    */
   wait(count: number, ms: number, signal?: AbortSignal): Promise<boolean>;
   /** Checks for commits of other processes; false if that is not possible. */
@@ -83,9 +83,11 @@ export function createCommitSignal(): CommitSignal {
           resolve(hasCommitted);
         };
         const wake = (): void => finish(true);
-        // A check that started after this wait began, and has ended, need not be repeated.
-        const timeOver = async (): Promise<void> =>
-          finish(!(lastCompletedCheck > before || (await checkOthers())) || count !== knownCount);
+        const timeOver = async (): Promise<void> => {
+          // A check that started after this wait began, and has ended, need not be repeated.
+          const isChecked = lastCompletedCheck > before || (await checkOthers());
+          finish(!isChecked || count !== knownCount);
+        };
         const timer = setTimeout(timeOver, ms);
         waiting.add(wake);
         signal?.addEventListener("abort", wake);

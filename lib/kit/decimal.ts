@@ -13,7 +13,7 @@ export function readDecimal(number: number): Decimal {
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };
 }
 
-/** Returns the digits of two decimals, both in the smaller of their exponents. */
+/** Returns the digits of two decimals, scaled to the smaller of their exponents. */
 function align(a: Decimal, b: Decimal): { a: bigint; b: bigint; exponent: number } {
   const exponent = Math.min(a.exponent, b.exponent);
   const scaled = (decimal: Decimal): bigint => decimal.digits * 10n ** BigInt(decimal.exponent - exponent);
@@ -48,7 +48,7 @@ export function floorToNumber(a: Decimal): number {
   return compare(readDecimal(finite), a) > 0 ? nextBelow(finite) : finite;
 }
 
-/** Returns the number that is nearest to a decimal and not below it. */
+/** Returns the number that is nearest to a decimal and not below it; the subtraction avoids -0. */
 export const ceilToNumber = (a: Decimal): number => 0 - floorToNumber(negate(a));
 
 /** Returns the greatest double below a finite one. */
@@ -56,6 +56,7 @@ function nextBelow(number: number): number {
   if (number === 0) return -Number.MIN_VALUE;
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, number);
+  // As an integer, the bits of a double rise with its absolute value.
   view.setBigInt64(0, view.getBigInt64(0) + (number > 0 ? -1n : 1n));
   return Math.max(view.getFloat64(0), -Number.MAX_VALUE);
 }

@@ -28,6 +28,7 @@ export function risingIds(random: () => number = Math.random): Ids {
     uuid(now) {
       if (now > moment) {
         moment = now;
+        // The lower half leaves room for two thousand million further ids.
         sequence = Math.floor(random() * (SEQUENCE_END / 2));
       } else if (++sequence === SEQUENCE_END) {
         moment++;

@@ -11,7 +11,7 @@ export function findNearest(word: string, candidates: readonly string[]): string
   );
 }
 
-/** Returns true for a word that is not known but one or two edits from a known word (one for up to five letters). */
+/** Returns true for an unknown word with the letters of a known word, or at most two edits from it (one for up to five letters). */
 export function isMisspelling(word: string, candidates: readonly string[]): boolean {
   if (candidates.includes(word)) return false;
   const nearest = findNearest(word, candidates);

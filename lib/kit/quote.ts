@@ -22,15 +22,15 @@ export function quote(text: string, maxLength = Infinity): string {
   const line = toOneLine(text)
     .replace(QUOTATION_MARKS, "'")
     .replace(FENCES, (fence) => "'".repeat(fence.length));
-  return `“${
-    line.length > maxLength
-      ? `${line
-          .slice(0, maxLength)
-          .toWellFormed()
-          .replace(/\ufffd$/, "")}…`
-      : line
-  }”`;
+  return line.length > maxLength ? `“${cut(line, maxLength)}…”` : `“${line}”`;
 }
+
+/** Cuts a text to `length` characters; a character of two code units that would be halved is left out. */
+const cut = (text: string, length: number): string =>
+  text
+    .slice(0, length)
+    .toWellFormed()
+    .replace(/\ufffd$/, "");
 
 /** Shows a name of a person, a tenant or a KPI: one word as it is, anything else in quotation marks. */
 export const label = (name: string): string => (WORD.test(name) ? name : quote(name, 100));
@@ -38,9 +38,6 @@ export const label = (name: string): string => (WORD.test(name) ? name : quote(n
 /** Shortens a line of the service to `maxLength` characters; an open quotation is closed. */
 export function shorten(line: string, maxLength: number): string {
   if (line.length <= maxLength) return line;
-  const head = line
-    .slice(0, maxLength)
-    .toWellFormed()
-    .replace(/\ufffd$/, "");
+  const head = cut(line, maxLength);
   return `${head}…${head.lastIndexOf("“") > head.lastIndexOf("”") ? "”" : ""}`;
 }

@@ -15,6 +15,7 @@ export function createSemaphore(limit: number, maxWaiting = Infinity): Semaphore
     try {
       return await run();
     } finally {
+      // The slot passes to the next task, so `running` does not change.
       const next = waiting.shift();
       if (next) next();
       else running--;

@@ -97,7 +97,7 @@ export function limitLlm(
       requireBudget();
       await acquireSlot(signal);
       try {
-        // The signal may have aborted between the free slot and this line.
+        // Since the wait began, the signal may have aborted, and other calls may have used up the budget.
         rejectAborted(signal);
         requireBudget();
         starts.push(clock.now());

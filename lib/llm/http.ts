@@ -12,7 +12,7 @@ export function apiBase(url: string): string {
 
 /**
  * Posts JSON and returns the JSON of the answer. Errors: `LlmFailed`, whose message never quotes the provider, which may repeat
- * prompts and keys. A redirect is an error, since it would receive the key.
+ * prompts and keys. A redirect is an error, since its target would receive the key.
  */
 export async function postJson(
   url: string,

@@ -64,10 +64,9 @@ function toWireMessages(message: LlmMessage): unknown[] {
 /** Parses arguments. Text that is not JSON is passed to the tool, which rejects it. */
 function parseArguments(value: unknown): unknown {
   if (typeof value !== "string") return value ?? {};
-  const text = value;
   try {
-    return JSON.parse(text === "" ? "{}" : text) as unknown;
+    return JSON.parse(value === "" ? "{}" : value) as unknown;
   } catch {
-    return text;
+    return value;
   }
 }

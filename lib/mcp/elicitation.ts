@@ -25,8 +25,8 @@ function canOpenPages(message: Message): boolean {
 }
 
 /**
- * Returns the result that asks the client to open a page; undefined for a client that cannot open pages, that was asked for this
- * change already, or that is answering such a request. `findPrompt` is called only for a client that can open pages.
+ * Returns the result that asks the client to open a page; undefined if no page is needed, and for a client that cannot open pages,
+ * was asked for this change already, or is answering such a request. `findPrompt` is called only if the client can open pages.
  */
 export async function elicit(
   call: ToolCall,
@@ -53,8 +53,9 @@ function recordRequest({ deps, identity }: ToolCall, changeId: string, now: numb
   const times = requests.get(deps.store) ?? new Map<string, number>();
   requests.set(deps.store, times);
   const key = `${identity.agent ?? ""} ${changeId}`;
-  const before = times.get(key);
-  if (before !== undefined && Math.abs(now - before) < STATE_TTL_MS) return false;
+  const askedAt = times.get(key);
+  // The difference is absolute, so that a clock that is set back does not prevent requests for longer.
+  if (askedAt !== undefined && Math.abs(now - askedAt) < STATE_TTL_MS) return false;
   times.delete(key);
   times.set(key, now);
   if (times.size > MAX_REQUESTS) times.delete(times.keys().next().value!);

@@ -59,7 +59,7 @@ export function parseBody(text: string): unknown {
 /** Validates a parsed body as a message. Errors: `RpcError` with `invalidRequest`. */
 export function parseMessage(body: unknown, text: string): Message {
   const invalidRequest = (reason: string) => new RpcError(RPC.invalidRequest, reason);
-  if (Array.isArray(body)) throw invalidRequest("batches are not taken; send one message a request");
+  if (Array.isArray(body)) throw invalidRequest("batches are not supported; send one message per request");
   if (!isObject(body) || body["jsonrpc"] !== "2.0")
     throw invalidRequest('the body must be one JSON-RPC message, "jsonrpc": "2.0"');
   const { method, params = {} } = body;

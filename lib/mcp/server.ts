@@ -105,7 +105,7 @@ async function callTool(
   const { name, arguments: args = {} } = params;
   const tool = TOOLS.find((candidate) => candidate.name === name);
   if (!tool)
-    throw new RpcError(RPC.invalidParams, `Unknown tool: ${formatName(name)}; tools/list tells what there is`, 200);
+    throw new RpcError(RPC.invalidParams, `Unknown tool: ${formatName(name)}; tools/list returns the tools`, 200);
   if (!isObject(args)) throw new RpcError(RPC.invalidParams, "arguments must be an object", 200);
   try {
     const { agent, readsOwn } = call.identity;

@@ -106,6 +106,7 @@ const errorSchema = z
   })
   .describe("The error for people and programs, with its remedy.");
 
+/** Builds the schema of a shared body; it refers to the other shared bodies and not to itself. */
 function bodySchema(type: z.ZodType): JsonSchema {
   const others = new Map([...NAMED_SCHEMAS].filter(([other]) => other !== type));
   return toJsonSchema(type, "output", others);

@@ -7,7 +7,7 @@ export const anchorId = (name: string): string => name.toLowerCase().replace(/[^
 /** A link to the anchor of a name. */
 export const link = (name: string, text = name): string => `<a href="#${anchorId(name)}">${escapeHtml(text)}</a>`;
 
-/** Returns the anchor of a shape: it may have the name of a group of operations. */
+/** Returns the anchor of a shape, which differs from that of a group of operations with the same name. */
 export const shapeId = (name: string): string => `shape-${anchorId(name)}`;
 
 /** A link to a shape. */

@@ -77,8 +77,8 @@ function listParameters(endpoint: DocumentedEndpoint, { properties = {}, require
 
 /** Returns the value of a field in an endpoint's example. */
 function findExample(endpoint: DocumentedEndpoint, name: string): { example?: unknown } {
-  const [[, example] = []] = exampleEntry(endpoint, name);
-  return example === undefined ? {} : { example };
+  const [entry] = exampleEntry(endpoint, name);
+  return entry === undefined ? {} : { example: entry[1] };
 }
 
 /** Returns the field's name and its example; nothing without an example. */
@@ -130,6 +130,7 @@ function describeBody(
   const inBody = Object.entries(properties).filter(([name, schema]) => findLocation(endpoint, name, schema) === "body");
   if (inBody.length === 0) return undefined;
   const requiredInBody = required.filter((name) => inBody.some(([field]) => field === name));
+  // `anyOf` lists alternatives of required fields.
   const isRequired = requiredInBody.length > 0 || rest.anyOf !== undefined;
   const schema: JsonSchema = {
     ...rest,

@@ -90,6 +90,7 @@ function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content["application/json"]?.schema;
   const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
+  // The first response is the success: statuses are in rising order, and `default` comes last.
   const answers = Object.entries(responses).flatMap(([status, response]) => answerRows(status, response));
   return [
     `<article><h3 id="${anchorId(operationId)}">${escapeHtml(summary)}</h3>`,
@@ -172,7 +173,7 @@ function exampleAnswer(status: string, content: Content, shapes: Shapes): string
   return `<details><summary>An answer (${status})</summary><pre><code>${escapeHtml(sample)}</code></pre></details>`;
 }
 
-/** Builds the rows of a response. Errors have a row for each status of the endpoint's ownCodes codes, and one for those of its kind. */
+/** Builds the rows of a response. Errors have a row for each status of the operation's own codes, and one for the others. */
 function answerRows(status: string, response: ApiResponse): string[] {
   const media = mediaTypes(response.content ?? {});
   if (status !== "default") return [row([status, escapeHtml(response.description), media])];

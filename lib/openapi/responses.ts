@@ -30,6 +30,7 @@ export function describeResponses(endpoint: DocumentedEndpoint): Record<string, 
   if (endpoint.errorFormat) Object.assign(responses, rejectionResponses(endpoint.errorFormat));
   else Object.assign(responses, errorResponses(endpoint));
   const errors = endpoint.product ? groupByStatus(listErrorCodes(endpoint)) : undefined;
+  // An endpoint of the product may also answer such a status with an error.
   for (const status of endpoint.sameBodyStatuses ?? []) {
     const sameBody = { ...success, description: `As ${endpoint.success ?? 200}, when something is wrong` };
     const codes = errors?.get(status);
@@ -66,6 +67,7 @@ export const listErrorCodes = (endpoint: DocumentedEndpoint): ErrorCode[] => [
 /** Describes all errors as one response, with the codes of the endpoint's kind as one list and its own as another. */
 function errorResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
   const { method, open } = endpoint;
+  // The list has all codes that any endpoint of this method may answer, so that all of them share it.
   const kindCodes = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
   return { default: errorResponse(kindCodes, listErrorCodes(endpoint)) };
 }
@@ -127,7 +129,7 @@ function combineResponses(success: ApiResponse, error: ApiResponse): ApiResponse
 const hasField = (output: z.ZodType, field: string): boolean =>
   output instanceof z.ZodObject && Object.hasOwn(output.shape as object, field);
 
-/** Describes the bodies by media type. Text has that of its `contentMediaType`; each option of a union is a body. */
+/** Describes the bodies by media type, which for a text is its `contentMediaType`; each option of a union is a body. */
 function describeContent(output: z.ZodType): Content {
   const content: Content = {};
   for (const option of listOptions(output)) {

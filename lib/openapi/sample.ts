@@ -3,7 +3,7 @@ import type { JsonSchema } from "./json_schema.ts";
 
 const MOMENT = "2026-11-22T18:00:00.000Z";
 
-/** Deeper lists are empty in an example. */
+/** Lists at a greater depth are empty in an example. */
 const MAX_LIST_DEPTH = 0;
 
 /**

@@ -126,7 +126,7 @@ function extendNamed(schema: JsonSchema, namedSchemas: Readonly<Record<string, J
   };
 }
 
-/** Lets a body and a field of another body that has the same fields extend one schema of these fields. */
+/** Finds fields whose members are all members of another body, and defines these members once, as a schema that both extend. */
 function shareNestedFields(bodies: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const all = { ...bodies };
   const fieldsOfBodies = Object.entries(bodies).flatMap(([name, { properties = {} }]) =>

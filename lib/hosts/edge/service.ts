@@ -44,7 +44,7 @@ const CHECKED_ENTRIES = 1_000;
 /**
  * Opens the service on an object's storage. Although no other process writes to this store, it is not opened with `exclusive`: a
  * request that an object sent to the host product before a reset may still arrive there. Such an operation is resolved when its
- * lease expires, because only then is the host's answer reliable. The cycle also stores a checkpoint.
+ * lease expires, because only then is the host's answer reliable.
  *
  * Notifications and exported audit entries are sent after each write, and failed ones again with the next cycle, so that no wait
  * keeps the object in memory.

@@ -1,4 +1,4 @@
-/** The service as a Cloudflare Worker: one Durable Object a product does the work, the Worker in front routes to it. */
+/** The service as a Cloudflare Worker, which routes each request to the Durable Object of the product, where the service runs. */
 import { DurableObject } from "cloudflare:workers";
 import { CONSOLE_HEADERS } from "../../http/console_headers.ts";
 import { answerRequest } from "../../http/endpoint.ts";

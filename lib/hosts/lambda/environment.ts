@@ -1,4 +1,4 @@
-/** Variables that Lambda sets in every function. */
+/** Reads the variables of a Lambda function. */
 import type { AwsCredentials } from "../../store/dynamodb/aws.ts";
 import { SettingInvalid } from "../settings.ts";
 

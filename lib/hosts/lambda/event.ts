@@ -13,7 +13,7 @@ const text = () => z.string().nullish();
 const values = () => z.record(z.string(), text()).nullish();
 const lists = () => z.record(z.string(), z.array(z.string()).nullish()).nullish();
 
-// Members that all formats share have the same name; the others are in some of them.
+// A member of several formats has the same name and type in all of them.
 const eventSchema = once(() =>
   z.object({
     headers: values(),
@@ -104,7 +104,10 @@ function createRequest(event: Event, payload: Payload, basePath: string): Omit<P
   };
 }
 
-/** Returns the path below the stage. A REST API sends `path` without the stage; an HTTP API sends it with the stage. */
+/**
+ * Returns the path below the stage. An HTTP API sends the path with the stage; a REST API sends `path` without it, unless it is
+ * equal to the path in the context.
+ */
 function readPath({ rawPath, path, requestContext: context }: Event, payload: Payload): string {
   const [field, value] = payload === "2.0" ? ["rawPath", rawPath] : ["path", path];
   if (typeof value !== "string") throw invalidField("event", `is malformed at ${field}`);

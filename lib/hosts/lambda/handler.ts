@@ -49,7 +49,7 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
       payload = parsed.payload;
       const { method } = request;
       isHead = method === "HEAD";
-      // The page has relative links, which need the slash at the end of its address.
+      // The console has relative links, which need the slash at the end of its address.
       if (locationWithSlash !== undefined && (isHead || method === "GET"))
         return await toResult(new Response(null, { status: 308, headers: { location: locationWithSlash } }), payload);
       // Lambda's id of the invocation connects the answer with the function's log.
@@ -76,7 +76,7 @@ function rejectMessages(event: unknown): void {
     throw new Error("this function answers HTTP requests; it was given an event of a queue, a topic or a schedule");
 }
 
-/** Size limits of a function's complete result, in bytes and in words. */
+/** Size limits of a function's complete result: the bytes, with 16 KiB to spare, and the words for the error. */
 const LAMBDA_LIMIT = {
   bytes: 6 * 1024 * 1024 - 16 * 1024,
   words: "6 MB, which is all that a Lambda function may give",
@@ -92,7 +92,7 @@ const isBalancer = (payload: Payload): boolean => payload === "alb" || payload =
 async function toResult(response: Response, payload: Payload): Promise<LambdaResult> {
   if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
     await response.body?.cancel();
-    throw new AppError("not_found", "this host answers whole and has no event stream; ask for what is new by `after`");
+    throw new AppError("not_found", "this host has no event stream; request new entries with `after`");
   }
   const result: LambdaResult = {
     statusCode: response.status,

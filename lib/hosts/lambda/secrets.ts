@@ -28,7 +28,7 @@ async function fetchSecret(env: Environment, SecretId: string, send: typeof fetc
   } as const;
   const requestSecret = async () => {
     const response = await askAws(request, readCredentials(env), send);
-    // A proxy may answer without JSON; its body is not repeated.
+    // A proxy may answer without JSON; an error then names the status and not the body.
     const answer: unknown = await response.json().catch(() => undefined);
     return { status: response.status, body: Object(answer) as Record<string, unknown> };
   };

@@ -71,7 +71,7 @@ export const proposeChange = createTool(
   },
 );
 
-/** Returns the idempotency key of a request, computed from its fields, since a retry arrives in another message. */
+/** Returns the idempotency key of a request, computed from its fields and not from its message, which differs in a retry. */
 function requestKey({ deps: { sha256 }, identity }: ToolCall, key: string, proposal: object): IdempotencyKey {
   const scope = sha256(JSON.stringify(["mcp", "propose_change", identity.agent, key]));
   return { scope, body: sha256(canonicalJson(proposal)) };

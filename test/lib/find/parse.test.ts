@@ -31,7 +31,7 @@ test.each([
   ["applied:soon", "must be a date"],
   ["applied:>", "needs a date"],
   ["-sort:users", "cannot be negated"],
-  ["group:tenant group:kind", "stands twice"],
+  ["group:tenant group:kind", "must occur only once"],
   ["sort:time", "needs a time:"],
   ["http://host", "has no field http"],
   ["is:pending OR is:approved", "has no OR and no brackets"],

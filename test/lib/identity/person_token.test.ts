@@ -259,7 +259,7 @@ test("each unknown key id causes one fetch a minute, and valid keys can still be
   isSlow = true;
   const slow = tryKey(keyId(15));
   await expect.poll(() => delayedAnswers.length).toBe(1);
-  const reason = "which was asked for 16 in a minute and has not answered the last one";
+  const reason = "which was asked for 16 keys in a minute and has not answered all of them";
   for (const kid of [keyId(16), KID]) expect(await tryKey(kid)).toBe(`no keys from ${ALB_KEYS}, ${reason}`);
   expect(urls).toHaveLength(16);
   delayedAnswers.pop()!();
