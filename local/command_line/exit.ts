@@ -21,7 +21,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The program itself decided not to send a request. */
+/** The program itself could not, or must not, go on: because of a file, a signature, or an answer that it does not accept. */
 export class NotDone extends Error {
   override readonly name = "NotDone";
 }
@@ -34,6 +34,7 @@ export function exitFor(error: unknown): Exit {
   if (code === "change_not_found" || code === "mandate_not_found") return "not_found";
   if (code === "invalid_field") return "usage";
   if (code === "unauthorized") return "unauthorized";
+  // `adapter_failed` is a failure of the target system; the service itself has answered.
   const isFailing = code !== "adapter_failed" && status >= 500;
   return isFailing || code === "unreachable" || code === "unexpected_answer" ? "no_answer" : "refused";
 }
@@ -60,6 +61,7 @@ export function formatError(error: unknown, optionFields: readonly string[] = []
   const hint = HINTS[code];
   return [
     `${message} (${code}${request_id === undefined ? "" : `, request ${request_id}`})`,
+    // A single field is in the message already.
     ...(options.length > 1 ? options : []),
     ...(hint === undefined ? [] : [`  ${hint}`]),
   ].join("\n");

@@ -11,7 +11,7 @@ export interface McpBridge {
   url: string;
   /** The agent's secret; without it only reads are allowed. */
   token?: string | undefined;
-  /** One message a line, in both directions. */
+  /** Messages, one per line, as in the output. */
   input: Readable;
   output: Writable;
   fetch?: typeof globalThis.fetch;

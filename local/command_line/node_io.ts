@@ -53,7 +53,7 @@ async function save({ body }: Response, file: string | undefined): Promise<void>
   const from = Readable.fromWeb(body as never);
   const written = file === undefined ? pipeline(from, stdout, { end: false }) : pipeline(from, createWriteStream(file));
   await written.catch((error: NodeJS.ErrnoException) => {
-    // An error of the file system names the file and the operation itself.
+    // An error of the file system already names the file and the operation.
     if (error.syscall !== undefined) throw error;
     throw new NotDone(`the connection broke: ${file ?? "the output"} has only the beginning of the answer`);
   });

@@ -4,8 +4,8 @@ import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { NotDone } from "./exit.ts";
 
 /**
- * Reads the fields of a proposal from a file; a list contains the targets of the plan. Errors: `NotDone` where the file cannot be read, is no
- * YAML, or has a number that JSON would round.
+ * Reads the fields of a proposal from a file; a file that is a list has the targets of a plan. Errors: `NotDone` if the file
+ * cannot be read, is no YAML, or has a number that JSON would round.
  */
 export async function readPlanFile(path: string): Promise<Record<string, unknown>> {
   const text = await readFile(path, "utf8").catch((error: Error) => {

@@ -11,7 +11,7 @@ import type { VerbCall, Verb } from "./verb.ts";
 import { VERBS } from "./verbs/index.ts";
 
 /** Runs a verb that was called. */
-export type RunVerb = (verb: Verb, parsedOptions: VerbCall, common: Common) => Promise<void>;
+export type RunVerb = (verb: Verb, call: VerbCall, common: Common) => Promise<void>;
 
 /** The options that every verb has. */
 export interface Common {
@@ -65,12 +65,12 @@ ${Object.values(EXITS)
   .join("\n")}`;
 
 function declare(parent: Command, verb: Verb, runVerb: RunVerb): void {
-  const { summary, description, fields: known }: Operation = verb.operation ? OPERATIONS[verb.operation] : NONE;
+  const { summary, description, fields: apiFields }: Operation = verb.operation ? OPERATIONS[verb.operation] : NONE;
   const command = parent
     .command(parent.name() === verb.usage.split(" ")[0] ? verb.usage.replace(/^\S+ /, "") : verb.usage)
     .summary(verb.summary ?? summary)
     .description(verb.summary ?? [summary, description].filter(Boolean).join("\n\n"));
-  const fields = (verb.fields ?? []).map((name) => ({ name, option: createOption(name, known[name]!) }));
+  const fields = (verb.fields ?? []).map((name) => ({ name, option: createOption(name, apiFields[name]!) }));
   for (const { option } of fields) command.addOption(option);
   for (const argument of command.registeredArguments) if (!argument.variadic) argument.argParser(requireText);
   const verbOptions = Object.entries(verb.options ?? {}).map(([flags, help]) => new Option(flags, help));
@@ -94,7 +94,7 @@ function declare(parent: Command, verb: Verb, runVerb: RunVerb): void {
         fields: Object.fromEntries(
           fields.filter(isSet).map(({ name, option }) => {
             const value = parsedOptions[option.attributeName()];
-            return [name, known[name]!.type === "json" ? (value as { json: unknown }).json : value];
+            return [name, apiFields[name]!.type === "json" ? (value as { json: unknown }).json : value];
           }),
         ),
         options: Object.fromEntries(

@@ -35,8 +35,8 @@ export async function run(args: readonly string[], io: Io): Promise<number | voi
 
 /** Turns `help VERB` into `VERB --help` for verbs of two words and for other programs, which commander's help does not know. */
 function expandHelp([first, ...rest]: readonly string[]): readonly string[] {
-  const others = rest.length > 1 || Object.hasOwn(PROGRAMS, rest[0] ?? "");
-  if (first === "help" && others) return [...rest, "--help"];
+  const isUnknownToCommander = rest.length > 1 || Object.hasOwn(PROGRAMS, rest[0] ?? "");
+  if (first === "help" && isUnknownToCommander) return [...rest, "--help"];
   return first === undefined ? [] : [first, ...rest];
 }
 
@@ -69,7 +69,7 @@ function selectCredentials({ asAgent, isLocal, usage }: Verb, common: Common, en
   return [common, own];
 }
 
-/** Stores the text of the last JSON answer. */
+/** Stores the text of the last answer, if it is JSON. */
 class Answers {
   last: string | undefined;
   constructor(readonly send: Io["fetch"]) {}

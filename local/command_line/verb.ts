@@ -40,7 +40,7 @@ export interface VerbCall {
 /** Result of a verb; `text` is printed unless `--json` is set. */
 export interface Outcome {
   text?: string;
-  /** Printed for `--json` by a verb that sends no request. */
+  /** Printed for `--json` in place of the last answer of the service. */
   json?: unknown;
   exit?: Exit;
 }

@@ -67,8 +67,8 @@ export const stage: Verb = {
     if (!action) throw new NotDone(`${argument} is not one of ${STAGE_ACTIONS.join(", ")}`);
     const step = Number(call.fields["step"]);
     const { body, params } = await buildRequest(session, "stage", change_id, call, { step, action });
-    const sent = { body: { ...(body as object), action } as never, params };
-    const { status, change, audit_entry } = await session.client.post("/api/product/stage", sent);
+    const request = { body: { ...(body as object), action } as never, params };
+    const { status, change, audit_entry } = await session.client.post("/api/product/stage", request);
     const { exposure } = change;
     const progress = exposure ? `step ${exposure.step}, waits for ${exposure.waits_for ?? "nothing"}` : status;
     return { text: `${change_id}  ${progress}, entry ${audit_entry?.id}` };
@@ -83,8 +83,8 @@ export const restoreValue: Verb = {
   options: SIGNING,
   async run(session, call) {
     const { change_id = "" } = call.args;
-    const sent = await buildRequest(session, "restore", change_id, call);
-    const { status, adapter, audit_entry } = await session.client.post("/api/product/restore", sent);
+    const request = await buildRequest(session, "restore", change_id, call);
+    const { status, adapter, audit_entry } = await session.client.post("/api/product/restore", request);
     return { text: `${change_id}  ${status} (${adapter?.name}: ${adapter?.result}), entry ${audit_entry?.id}` };
   },
 };

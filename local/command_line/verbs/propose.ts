@@ -65,8 +65,8 @@ async function readContent(
   const { statement, content } = await client.post("/api/product/consent-statement", { body });
   const promoted = await readPromoted(client, proposal);
   const expected = { ...DEFAULTS, ...promoted, ...proposal, tier: content?.tier } as Content;
-  const isStated = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
-  if (isStated && normalizeContent(content as Content) === normalizeContent(expected)) return content as Content;
+  const isInStatement = content && statement.includes(`"digest":"${sha256(canonicalContent(content as Content))}"`);
+  if (isInStatement && normalizeContent(content as Content) === normalizeContent(expected)) return content as Content;
   throw new NotDone(
     "the statement of the service does not match the proposal; nothing was signed and nothing was sent",
   );
