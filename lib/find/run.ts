@@ -130,6 +130,7 @@ class QueryRun {
     if (where && !where(row)) return false;
     if (!terms.every((term) => term.holds(row, this.#context) !== term.negated)) return false;
     if (!ids.every(({ id, negated }) => (row.change.change_id === id) !== negated)) return false;
+    // With `any`, one of the words without a minus is enough; it is tested last.
     const isAny = this.options.words === "any";
     if (!words.every((word) => (isAny && !word.negated) || containsWord(row, word) !== word.negated)) return false;
     return !isAny || this.#terms.length === 0 || this.#terms.some((term) => countTerm(row, term) > 0);

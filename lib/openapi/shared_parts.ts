@@ -26,7 +26,7 @@ export function shareParts(document: OpenApi) {
     const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
     const schema: Reference = { $ref: `#/components/schemas/${name}` };
     const fields = JSON.stringify(json.schema);
-    // Two operations may have equal fields.
+    // Two operations may have equal fields; then the second schema refers to the first.
     schemas[name] = bodies.get(fields) ?? json.schema;
     if (!bodies.has(fields)) bodies.set(fields, schema);
     const content = Object.entries(requestBody.content).map(([type, media]) => [type, { ...media, schema }]);

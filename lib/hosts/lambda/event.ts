@@ -127,8 +127,8 @@ function buildQuery({ queryStringParameters, multiValueQueryStringParameters }: 
 }
 
 /**
- * Removes a named stage. It precedes the path on the gateway's own domain, and under some mappings of another domain. There
- * a stage called `api` stays, since the paths themselves begin with `/api/`.
+ * Removes a named stage, which precedes the path on the gateway's own domain, and under some mappings also on another domain. On
+ * another domain a stage called `api` stays, since the paths themselves begin with `/api/`.
  */
 function removeStage(path: string, { stage, apiId, domainName }: Event["requestContext"]): string {
   if (!stage || stage === "$default") return path;
@@ -136,7 +136,7 @@ function removeStage(path: string, { stage, apiId, domainName }: Event["requestC
   return stage !== "api" && path.startsWith(`/${stage}/`) ? path.slice(stage.length + 1) : path;
 }
 
-/** Merges single values and lists by name; `multiple` has all values of each of its names. */
+/** Merges single values and lists by name; a list in `multiple` wins, since it has all values of its name. */
 function mergeValues(single: Event["headers"], multiple: Event["multiValueHeaders"]): Record<string, string[]> {
   const all: Record<string, string[]> = Object.create(null);
   for (const [name, value] of Object.entries(single ?? {})) all[name] = [value ?? ""];
