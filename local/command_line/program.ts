@@ -66,6 +66,7 @@ ${Object.values(EXITS)
 
 function declare(parent: Command, verb: Verb, runVerb: RunVerb): void {
   const { summary, description, fields: apiFields }: Operation = verb.operation ? OPERATIONS[verb.operation] : NONE;
+  // In a group, a verb of two words is declared by its second word.
   const command = parent
     .command(parent.name() === verb.usage.split(" ")[0] ? verb.usage.replace(/^\S+ /, "") : verb.usage)
     .summary(verb.summary ?? summary)
