@@ -98,7 +98,10 @@ export async function listMatchingIds(deps: IndexDeps, matches: (change: Row["ch
 }
 
 /** Reads the stored changes before an id, newest first, in slices; `characters` is the length of a slice's records. */
-async function* readStoredRows(store: Store, before: string | undefined): AsyncGenerator<Row[] & { characters: number }> {
+async function* readStoredRows(
+  store: Store,
+  before: string | undefined,
+): AsyncGenerator<Row[] & { characters: number }> {
   for (let after = before; ;) {
     const page = await store.texts("changes", {
       ...(after !== undefined && { after }),

@@ -53,9 +53,9 @@ function recordRequest({ deps, identity }: ToolCall, changeId: string, now: numb
   const times = requests.get(deps.store) ?? new Map<string, number>();
   requests.set(deps.store, times);
   const key = `${identity.agent ?? ""} ${changeId}`;
-  const askedAt = times.get(key);
+  const requestedAt = times.get(key);
   // The difference is absolute, so that a clock that is set back does not prevent requests for longer.
-  if (askedAt !== undefined && Math.abs(now - askedAt) < STATE_TTL_MS) return false;
+  if (requestedAt !== undefined && Math.abs(now - requestedAt) < STATE_TTL_MS) return false;
   times.delete(key);
   times.set(key, now);
   if (times.size > MAX_REQUESTS) times.delete(times.keys().next().value!);
