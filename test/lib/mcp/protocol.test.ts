@@ -166,7 +166,7 @@ test("a name that is not text is rejected", async () => {
         { ...headers, ...nameHeader },
       );
       expect([status, body.error.code]).toEqual([200, -32602]);
-      expect(body.error.message).toMatch(/^Unknown tool: .{1,100}; tools\/list tells/);
+      expect(body.error.message).toMatch(/^Unknown tool: .{1,100}; tools\/list returns/);
     }
 });
 
