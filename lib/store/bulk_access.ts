@@ -39,7 +39,7 @@ export interface MoveStateChange {
 export interface BulkAccess {
   /**
    * Yields every record with its revision, each collection ordered by id. At the end it yields a deletion without id (`""`)
-   * for each collection with deleted records: its revision is the highest that a deleted record had, or more.
+   * for each collection with deleted records, whose revision is the highest that a deleted record had, or more.
    */
   dump(): AsyncIterable<readonly Version[]>;
   /** True if a dump shows one moment, also while others write. */
@@ -53,7 +53,7 @@ export interface BulkAccess {
   commit(writes: readonly Version[], change: MoveStateChange): Promise<void>;
   /**
    * Deletes all loaded records of a store whose move state is `loading`, then that state. As soon as it starts, the loading
-   * process can no longer write to the store. It may close the store. Errors: `MoveStateConflict`.
+   * process can no longer write to the store. `clear` may close the store. Errors: `MoveStateConflict`.
    */
   clear(loading: Loading): Promise<void>;
 }
@@ -65,14 +65,14 @@ export class MoveStateConflict extends Error {
     readonly found: MoveState | undefined,
     expected: MoveState | undefined,
   ) {
-    super(describeChange(found, expected));
+    super(describeConflict(found, expected));
   }
 }
 
-function describeChange(found: MoveState | undefined, expected: MoveState | undefined): string {
+function describeConflict(found: MoveState | undefined, expected: MoveState | undefined): string {
   if (expected?.state === "loading") return "another move has taken over the store that this one loads";
   if (found) return `the store is ${found.state} by another move (${found.move})`;
   return expected?.state === "held"
-    ? "the hold on the store ended before the copy did, and it was written to meanwhile; make the backup again"
+    ? "the hold on the store ended before the copy did, and the store may have changed meanwhile; make the backup again"
     : "the store was released by somebody else meanwhile";
 }

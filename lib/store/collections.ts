@@ -1,4 +1,4 @@
-/** Ids that engines treat specially: those of sequences, and that of the chain's head. */
+/** Ids and collections that engines treat specially: ids of sequences, the chain's head, and the log. */
 import type { Collection, Meta } from "./store.ts";
 import type { Key } from "./version.ts";
 

@@ -100,6 +100,7 @@ export function durableObjectStore(storage: ObjectStorage): Store {
     atOneMoment: false,
     dump: () => dumpVersions({ ...durableReads, collections }),
   });
+  // A loaded copy has only the highest deleted revision of each collection; transactions number new records above it.
   const transactionView: View = { ...view, versions: (keys) => readVersionsWithFloors(view, keys) };
   const transactions = serial(transactionView, {
     persist,

@@ -1,4 +1,4 @@
-/** Building blocks for a custom store: an engine stores versions of records, and these turn it into the port. */
+/** Building blocks for a custom store: an engine stores versions of records, and they turn it into a `Store`. */
 export { type Attempt, Contended, type Engine, type Write } from "./engine/attempt.ts";
 export { type DumpSource, dumpVersions } from "./engine/dump.ts";
 export { readVersionsWithFloors } from "./engine/floors.ts";

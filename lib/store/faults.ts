@@ -11,7 +11,7 @@ export interface StoreFaults {
   free_bytes: number | null;
 }
 
-/** Records that a missing file may have held. */
+/** Records that a missing file may have contained. */
 export interface LostRecords {
   reason: string;
   /** Number of records in each append-only collection when the missing file was noticed. */
@@ -24,6 +24,6 @@ export interface DamagedFile {
   file: string;
   /** The fault and its remedy, with the path of the file. */
   reason: string;
-  /** The content that depends on it. */
+  /** The content that depends on this file. */
   holds: string;
 }

@@ -56,14 +56,14 @@ export function memoryStore(): Store {
 
 /** Copies the records for a dump, so that later writes do not change it. */
 function copyCollections(collections: ReadonlyMap<string, Collection>): DumpSource {
-  const live = new Map([...collections].map(([name, { live }]) => [name, live.page({ limit: Infinity })]));
+  const liveByName = new Map([...collections].map(([name, { live }]) => [name, live.page({ limit: Infinity })]));
   const computeFloor = ({ dead }: Collection): number =>
     Math.max(0, ...[...dead.values()].map(({ revision }) => revision));
   const floors = [...collections].map(([name, collection]) => ({ name, floor: computeFloor(collection) }));
   return {
     collections: () => floors,
     list(name, { after, limit }) {
-      const versions = live.get(name)!;
+      const versions = liveByName.get(name)!;
       const start = after === undefined ? 0 : versions.findIndex(([id]) => id === after) + 1;
       return versions.slice(start, start + limit).map(([, version]) => version);
     },

@@ -1,6 +1,6 @@
 /**
- * The engine of the DynamoDB store. The head is one item that counts all commits and is updated by every commit. As long as the
- * head has not moved, every read is still current. So transactions are serialisable.
+ * The engine of the DynamoDB store. The head is one item that counts all commits and is updated by every commit. A commit
+ * requires that the head has not moved since the reads, so that all of them are still current: transactions are serialisable.
  */
 import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
@@ -84,7 +84,7 @@ function beginBatch(client: DynamoDbClient, { findOut, expectedHead, onRead, onC
       const { table } = client;
       const token = crypto.randomUUID();
       const next = nextHead(head, writes, token);
-      const items = writes.filter((write) => !isInHead(write));
+      const items = writes.filter((record) => !isInHead(record));
       const operations = [
         advance(table, head, next),
         ...(await Promise.all(items.map((item) => createWriteOperation(table, item)))),

@@ -87,19 +87,20 @@ export function dynamoDbClient(
     async call<T>(operation: string, body: object, patience = limits.patience) {
       const text = JSON.stringify(body);
       const start = clock.now();
+      let isAnswerLost = false;
       // Only a lost answer justifies a longer wait than `limits.patience`; a table that throttles is busy.
       const end = (): number => start + (isAnswerLost ? patience : Math.min(patience, limits.patience));
-      let isAnswerLost = false;
       for (let tries = 1; ; tries++) {
         try {
           return (await ask(operation, text)) as T;
         } catch (error) {
           const isRejected = error instanceof DynamoDbError && !isRetryable(error);
-          // After a lost answer, the rejection of a later try does not tell whether the first one was executed. A failed
-          // condition does: it holds for both.
+          // After a lost answer, the rejection of a later try does not show whether the first try was executed. A failed
+          // condition does: the repeat of an executed transaction would have succeeded.
           if (isRejected && (!isAnswerLost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
           isAnswerLost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseMs(tries, random);
+          // After a lost answer, a cancelled transaction is tried again to learn the result of the first try.
           const mayRetry = !isRejected || error.code === CANCELLED;
           const isInTime = clock.now() + pause < end();
           if (mayRetry && isInTime) {

@@ -7,11 +7,11 @@ import { lastDeletedRevision, readHead, findRecord } from "./head.ts";
 import { bytesAttribute, type Item, partitionKey } from "./items.ts";
 import { createTableView } from "./table_view.ts";
 
-/** Dumps all records of a table; the dump may contain concurrent writes or not. */
+/** Dumps all records of a table; writes during the dump may or may not be in it. */
 export const dumpItems = (client: DynamoDbClient): AsyncGenerator<readonly Version[]> =>
   dumpVersions({ collections: () => listCollections(client), list: createTableView(client).list });
 
-/** Gives a revision floor, which has the id "", an id that no record has, since the key of an item must not be empty. */
+/** Replaces the empty id of a revision floor by an id that no record has, since the key of an item must not be empty. */
 export const storedVersion = (version: Version): Version =>
   version.id === "" ? { ...version, id: "\uffff" } : version;
 
@@ -37,6 +37,7 @@ async function listCollections(client: DynamoDbClient): Promise<{ name: string; 
   }
   const head = await readHead(client);
   if (findRecord(head, HEAD_RECORD)?.json) names.add(HEAD_RECORD.collection);
+  // `*` is no collection; tables of version 0.1.0 have it for all collections.
   for (const name of head.deleted.keys()) if (name !== "*") names.add(name);
   return [...names].sort().map((name) => ({ name, floor: lastDeletedRevision(head, name) }));
 }

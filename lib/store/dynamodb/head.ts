@@ -70,7 +70,7 @@ function parseVersion({ collection, id }: Key, { M = {} }: Attribute): Version {
   return { collection, id, revision: Number(revision!.N), json: json && new Json(json.S!) };
 }
 
-/** Returns the name of the last commit as the engine's interface has it: unique for each commit. */
+/** Formats a head for `Attempt.head`: count and name of the last commit. */
 export const formatHead = ({ commits, name }: Head): string => `${commits} ${name}`;
 
 /** Returns the highest revision that a deleted record of a collection had; new records get a higher one. */

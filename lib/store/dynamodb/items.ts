@@ -23,7 +23,7 @@ export type Operation =
   | { Delete: { TableName: string; Key: Item } & Condition }
   | { Update: Update };
 
-/** A condition without which the complete request is rejected. */
+/** A condition; if it fails, the complete request is rejected. */
 interface Condition {
   ConditionExpression?: string;
   ExpressionAttributeValues?: Item;
@@ -50,7 +50,7 @@ export function bytesAttribute(bytes: Uint8Array): Attribute {
   return { B: btoa(chunks.join("")) };
 }
 
-/** A number of arguments that every engine accepts in one call. */
+/** A number of arguments that every JavaScript engine accepts in one call. */
 const BYTES_PER_CHUNK = 8192;
 
 const decodeBytes = ({ B = "" }: Attribute = {}): Uint8Array<ArrayBuffer> =>
@@ -77,8 +77,9 @@ export async function readRow(collection: string, { sk, revision, json, deflated
 }
 
 /**
- * Creates the operation that stores a version if the stored version is still `before`, or absent. The check of the head is not
- * enough: the items of a transaction become visible one by one, so a read may return the new head and an old item.
+ * Creates the operation that stores a version if the stored item still has the revision of `before`, or is still absent. The
+ * check of the head is not enough: the items of a transaction become visible one by one, so a read may return the new head and
+ * an old item.
  */
 export async function createWriteOperation(
   TableName: string,
@@ -97,10 +98,10 @@ export async function createWriteOperation(
 }
 
 /** Longer texts are compressed: writes are billed by the kilobyte, including names and keys. */
-const MAX_PLAIN_BYTES = 850;
+const MAX_PLAIN_CHARACTERS = 850;
 
 async function toTextAttribute({ text }: Json): Promise<Item> {
-  if (text.length <= MAX_PLAIN_BYTES) return { json: { S: text } };
+  if (text.length <= MAX_PLAIN_CHARACTERS) return { json: { S: text } };
   const bytes = await deflate(text);
   return bytes.length < countTextBytes(text) ? { deflated: bytesAttribute(bytes) } : { json: { S: text } };
 }

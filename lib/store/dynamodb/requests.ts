@@ -15,7 +15,7 @@ export async function getItem({ call, table }: DynamoDbClient, Key: Item): Promi
 
 /** Reads the items with these keys, in the order of `keys`; an absent item is `undefined`. */
 export async function getItems(client: DynamoDbClient, keys: readonly Item[]): Promise<(Item | undefined)[]> {
-  // Keys are deduplicated, since a batch with a repeated key is rejected. One item needs no permission for batches.
+  // Keys are deduplicated, since a batch with a repeated key is rejected. `GetItem` needs no permission for batches.
   const requested = new Map(keys.map((key) => [formatItemKey(key), key]));
   const items =
     requested.size === 1 ? [await getItem(client, keys[0]!)] : await batchGet(client, [...requested.values()]);
@@ -28,7 +28,7 @@ interface BatchAnswer {
   UnprocessedKeys?: Record<string, { Keys: Item[] }>;
 }
 
-/** Reads a hundred items in each request; items beyond 16 MB are returned as unprocessed keys and requested again. */
+/** Reads up to a hundred items with each request; items beyond 16 MB are returned as unprocessed keys and requested again. */
 async function batchGet({ call, table }: DynamoDbClient, keys: readonly Item[]): Promise<Item[]> {
   const items: Item[] = [];
   for (let remaining = keys; remaining.length > 0;) {
@@ -57,6 +57,7 @@ export async function query(
       ExpressionAttributeValues: { ":pk": { S: partition }, ":from": bytesAttribute(from), ":to": bytesAttribute(to) },
       ...(keysOnly && { ProjectionExpression: "sk" }),
       ScanIndexForward: !reverse,
+      // A larger limit may be over the 32 bits that DynamoDB accepts; an answer ends after 1 MB in any case.
       ...(limit - items.length < 100_000 && { Limit: limit - items.length }),
       ...(start && { ExclusiveStartKey: start }),
     });
@@ -82,7 +83,7 @@ export async function write(
     if (!(error instanceof DynamoDbError)) throw error;
     if (error.reasons.includes("ConditionalCheckFailed")) return false;
     if (error.reasons.includes("TransactionConflict"))
-      throw new Contended(`${place}: another writes at this moment`, { cause: error });
+      throw new Contended(`${place}: another process is writing at this moment`, { cause: error });
     throw error;
   }
 }

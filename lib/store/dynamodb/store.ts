@@ -30,7 +30,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
     ...makeReads(createTableView(client)),
     ...commits,
     async others() {
-      // The empty transaction waits for this process's commits, which the engine must count before it subtracts them.
+      // The empty transaction runs after this process's commits have been counted, and makes the engine read the head.
       await commits.transact(() => undefined);
       return String(engine.othersCommits());
     },
@@ -38,7 +38,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
   };
 }
 
-const PAUSE_MS = 500;
+const POLL_PAUSE_MS = 500;
 
 /** Required keys of a table: text `pk`, bytes `sk`. */
 export const TABLE = {
@@ -64,6 +64,6 @@ export async function createTable(access: DynamoDbAccess, pacing = systemPacing)
   for (;;) {
     const { Table } = await call<{ Table: { TableStatus: string } }>("DescribeTable", { TableName: table });
     if (Table.TableStatus === "ACTIVE") return;
-    await pacing.clock.sleep(PAUSE_MS);
+    await pacing.clock.sleep(POLL_PAUSE_MS);
   }
 }

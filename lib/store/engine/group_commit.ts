@@ -83,8 +83,8 @@ async function attempt(
   const { cache } = state;
   const isSoleWriter = state.successiveCommits >= COMMITS_UNTIL_SOLE_WRITER;
   const base = engine.begin(isSoleWriter ? cache.head : undefined);
-  const isOutdated = state.conflicted || cache.head === undefined;
-  const earlyPrefetch = isOutdated ? undefined : prefetch(jobs, base, cache);
+  const isPresumablyOutdated = state.conflicted || cache.head === undefined;
+  const earlyPrefetch = isPresumablyOutdated ? undefined : prefetch(jobs, base, cache);
   earlyPrefetch?.catch(() => undefined);
   try {
     const head = await base.head;

@@ -32,7 +32,7 @@ export function requireMoveState(found: MoveState | undefined, expected: MoveSta
   if (!isSameMoveState(found, expected)) throw new MoveStateConflict(found, expected);
 }
 
-/** Returns the error of a decision on a store with this move state. */
+/** Returns the error of a decision on a store with this move state; undefined if decisions may run. */
 export function createMoveStateError(state: MoveState | undefined): StoreBusy | StoreUnavailable | undefined {
   switch (state?.state) {
     case "held":

@@ -42,7 +42,7 @@ export async function prefetch(jobs: readonly Job[], base: View, cache: ReadCach
     if (waiting) return waiting;
     const keys = new Map<string, Key>();
     const pages = new Map<string, Page>();
-    // The first reads of all jobs are requested synchronously; later ones follow answers.
+    // The first reads of all jobs are requested synchronously; later ones are collected for a turn of the event loop.
     const collected = fetches.length === 0 ? Promise.resolve() : yieldToEventLoop();
     const fetched = collected.then(() => {
       waiting = undefined;

@@ -44,6 +44,7 @@ export function keyBounds({
   reverse = false,
 }: Pick<ListOptions, "after" | "prefix" | "reverse">): Bounds | undefined {
   const key = sortKey(prefix);
+  // No sort key is empty, and some engines reject an empty bound.
   let from = key.length === 0 ? Uint8Array.of(0) : key;
   let to = Uint8Array.of(...key, END_BYTE);
   if (after !== undefined && reverse) to = smaller(to, precedingBound(sortKey(after)));
@@ -54,6 +55,7 @@ export function keyBounds({
 /** Returns an inclusive upper bound of all keys before a key. */
 function precedingBound(key: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const last = key.at(-1);
+  // The key directly before one that ends with byte 0 is the same key without this byte.
   return last ? Uint8Array.of(...key.subarray(0, -1), last - 1, END_BYTE) : key.slice(0, -1);
 }
 
@@ -71,6 +73,7 @@ export function requireValidKey({ collection, id }: Key): void {
   if (collection === "" || typeof id !== "string" || id === "")
     throw new TypeError(`${collection}/${id}: a record needs a collection and an id`);
   if (!id.isWellFormed()) throw new TypeError(`${collection}/${id}: the id is not well-formed Unicode`);
+  // Shorter ids need no count: a UTF-16 code unit has three bytes in UTF-8 at most.
   if (id.length > MAX_ID_BYTES / 3 && encoder.encode(id).length > MAX_ID_BYTES)
     throw new TypeError(
       `${collection}: an id may have ${MAX_ID_BYTES} bytes at most, this one begins ${id.slice(0, 40)}`,

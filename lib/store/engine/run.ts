@@ -48,7 +48,7 @@ export async function runBatch(
     return true;
   };
 
-  const fetch: typeof fetchReads = (...args) => {
+  const fetchTracked: typeof fetchReads = (...args) => {
     const fetched = fetchReads(...args).catch((error: unknown) => {
       // Remembered, since the decision may catch this error and return an invalid result.
       readFailure ??= { error };
@@ -66,7 +66,7 @@ export async function runBatch(
   const createView = (unread: Map<string, Key> | undefined): View => ({
     versions(keys) {
       const unknown = keys.filter((key) => !findKnown(key));
-      const fetched = unknown.length > 0 ? fetch({ keys: unknown, pages: [] }, base, cache) : undefined;
+      const fetched = unknown.length > 0 ? fetchTracked({ keys: unknown, pages: [] }, base, cache) : undefined;
       return mapAwaitable(fetched, () => keys.map((key) => findKnown(key)?.found));
     },
     assumeAbsent(key) {
@@ -79,7 +79,7 @@ export async function runBatch(
     list: (collection, options) =>
       mergeList(written.get(collection), options, (storedOptions) => {
         const page = { collection, options: storedOptions };
-        const fetched = cache.rows(page) ? undefined : fetch({ keys: [], pages: [page] }, base, cache);
+        const fetched = cache.rows(page) ? undefined : fetchTracked({ keys: [], pages: [page] }, base, cache);
         return mapAwaitable(fetched, () => cache.rows(page)!);
       }),
   });

@@ -1,4 +1,4 @@
-/** Bulk access to a store with a single writer. The move state is in memory; all but a hold is stored too. */
+/** Bulk access to a store with a single writer. The move state is in memory; any state but a hold is stored too. */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import type { Store } from "../store.ts";
 import type { Version } from "../version.ts";
@@ -30,7 +30,7 @@ export interface SoleWriterBulkAccess {
   createBulkAccess(transact: Store["transact"]): BulkAccess;
 }
 
-/** Creates the bulk access of a single writer. A hold is in memory only: no other process could write after this one ends. */
+/** Creates the bulk access of a single writer. A hold is in memory only, since no other process writes after this one ends. */
 export function soleWriterBulkAccess({
   storedMoveState,
   persist,

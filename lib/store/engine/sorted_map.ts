@@ -34,7 +34,7 @@ function compareCodeUnits(a: string, b: string): number {
 const smaller = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** An empty sorted map. */
+/** Creates an empty sorted map. */
 export function sortedMap<V>(): SortedMap<V> {
   const tree = new BTree<string, V>(undefined, compareCodeUnits);
   return {

@@ -13,7 +13,7 @@ export type Row = Pick<Version, "id"> & Partial<Version>;
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Applies a function to a value, synchronously if the value is no promise: a promise costs as much time as a record. */
+/** Applies a function to a value, synchronously if the value is no promise: a promise costs as much time as reading a record. */
 export const mapAwaitable = <A, B>(value: Awaitable<A>, transform: (value: A) => B): Awaitable<B> =>
   value instanceof Promise ? value.then((resolved) => transform(resolved)) : transform(value);
 

@@ -26,14 +26,14 @@ export interface WriteSet {
   end(): void;
   /**
    * Returns the writes, one for each record. Errors: the first error of a put or delete, even if the decision caught it;
-   * `RevisionConflict`; `RangeError` for more writes than one decision may make.
+   * `RevisionConflict`; `RangeError` for more records or bytes than one decision may write.
    */
   writes(): Promise<readonly Version[]>;
 }
 
 /** A record that the transaction reads or writes. */
 interface Slot extends Key {
-  /** True if `before` has been read. */
+  /** True if `before` is known: it was read, or assumed to be absent. */
   read: boolean;
   before: Version | undefined;
   /** Edits in order; absent while the record is only read. */
@@ -131,8 +131,8 @@ export function writeSet(view: View): WriteSet {
     async list(collection, options) {
       requireOpen();
       const own = await listWrites(editedSlots.filter((slot) => slot.collection === collection));
-      const versions = new Map(own.map((version) => [version.id, version]));
-      return mergeList(versions, options, (storedOptions) => view.list(collection, storedOptions));
+      const ownById = new Map(own.map((version) => [version.id, version]));
+      return mergeList(ownById, options, (storedOptions) => view.list(collection, storedOptions));
     },
   });
 
@@ -205,7 +205,7 @@ const encoder = new TextEncoder();
 export const countTextBytes = (text: string): number =>
   globalThis.Buffer?.byteLength ? globalThis.Buffer.byteLength(text) : encoder.encode(text).length;
 
-/** Returns the writes. Errors: `RangeError` for more writes than one decision may make. */
+/** Returns the writes. Errors: `RangeError` for more records or bytes than one decision may write. */
 function requireWithinLimits(writes: readonly Version[]): readonly Version[] {
   const remedy = "divide it into several transactions";
   if (writes.length > MAX_WRITES_PER_DECISION)

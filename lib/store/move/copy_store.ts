@@ -13,10 +13,11 @@ export interface Copying {
   clock?: Clock;
 }
 
+/** A hold expires after this time, and is renewed at this interval. */
 const HOLD_MS = 60_000;
 const RENEW_MS = 10_000;
 
-/** Creates the move state `held`, which lets writes wait. */
+/** Creates the move state `held`, during which writes wait. */
 export const createHold = (move: string, now: number): MoveState => ({
   state: "held",
   move,
@@ -26,8 +27,8 @@ export const createHold = (move: string, now: number): MoveState => ({
 type Source = Pick<BulkAccess, "dump" | "commit" | "atOneMoment">;
 
 /**
- * Yields every version of a store as of one moment. A store whose dump is not of one moment is dumped twice: versions that
- * changed during the first pass, and deletions, are yielded again in the second pass, while a hold lets writes wait. Errors:
+ * Yields every version of a store as of one moment. A store whose dump is not of one moment is dumped twice: the second pass
+ * yields the versions and deletions that are newer than the first pass, while writes wait because of a hold. Errors:
  * `MoveStateConflict` if another move is running, or the hold expired. After an error, or an early end, writes go on.
  */
 export async function* copyStore(

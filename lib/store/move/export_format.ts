@@ -34,7 +34,7 @@ export interface ExportEnd {
 /** Creates a writer that returns the lines of a file, each with its line end. */
 export function exportWriter() {
   const digest = sha256.create();
-  let records = 0;
+  let recordCount = 0;
   const line = (text: string): string => {
     digest.update(utf8ToBytes(`${text}\n`));
     return `${text}\n`;
@@ -42,10 +42,11 @@ export function exportWriter() {
   return {
     head: (head: ExportHead): string => line(JSON.stringify({ format: `${FORMAT}${VERSION}`, ...head })),
     records(versions: readonly Version[]): string {
-      records += versions.length;
+      recordCount += versions.length;
       return versions.map((version) => line(formatRecord(version))).join("");
     },
-    end: (end: ExportEnd): string => `${JSON.stringify({ records, ...end, sha256: bytesToHex(digest.digest()) })}\n`,
+    end: (end: ExportEnd): string =>
+      `${JSON.stringify({ records: recordCount, ...end, sha256: bytesToHex(digest.digest()) })}\n`,
   };
 }
 
@@ -144,7 +145,7 @@ function parseEnd(text: string, found: { records: number; sha256: string }, numb
     sha256: statedHash,
     ...end
   } = parseLine(text, number) as ExportEnd & { records: number; sha256: string };
-  if (records !== found.records) throw new MoveRejected(`it has ${found.records} records, and tells of ${records}`);
+  if (records !== found.records) throw new MoveRejected(`it has ${found.records} records, and its last line states ${records}`);
   if (statedHash !== found.sha256)
     throw new MoveRejected("it was changed after it was written: its SHA-256 is another one");
   return end;

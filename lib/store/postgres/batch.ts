@@ -1,7 +1,7 @@
 /**
  * Runs a batch of decisions in one SQL transaction. Each store has a row with the name of its last commit, the head. A writer
  * locks this row, so that writers queue, and replaces the name only if it is still the one that it read, so that no two commits
- * follow the same one even if the database's locks fail. Names are unique; numbers would repeat after a restore, or after a
+ * follow the same commit even if the database's locks fail. Names are unique; numbers would repeat after a restore, or after a
  * failover to a replica that lags behind.
  */
 import type { Pool, PoolClient } from "pg";

@@ -25,8 +25,8 @@ const isBroken = (error: unknown): boolean =>
   !isServerRejection(error) && !(error instanceof Error && error.message === "Query read timeout");
 
 /**
- * Converts an error to `Contended`, or to `StoreUnavailable` with the database's address. A connection that is broken at its
- * first use died unnoticed in the pool, for example when the server restarted: this is `Contended`, since a retry gets another.
+ * Converts an error to `Contended`, or to `StoreUnavailable` with the database's address. `first use`: nothing was written on
+ * the connection yet. If it broke, for example because the server restarted, this is `Contended`: a retry gets another one.
  */
 export function storeError(error: unknown, place: string, use?: "first use"): Error {
   if (error instanceof Contended || error instanceof StoreUnavailable) return error;

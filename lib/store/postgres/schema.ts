@@ -8,6 +8,7 @@ const VERSION = 1;
 /**
  * Ids are sort keys (see `record_key.ts`), values are JSON text. Rows of deleted records stay, since they have the last
  * revision. The partial index lists live records; it depends on the column `deleted`, so that a new value needs no index update.
+ * The fill factors leave free space in each page for updated rows.
  */
 const TABLES = `
   create table countersign_rows (
