@@ -31,7 +31,7 @@ export interface AnchorState {
   last_error: string | null;
 }
 
-/** When a step runs again: at the next commit, and even without one after a second (`soon`) or a minute (`later`). */
+/** When a step runs again: at the next commit or, without one, after a second (`soon`), a minute (`later`) or not at all. */
 type NextRun = "soon" | "later" | "at_commit";
 
 /** Runs until the signal is closed: while entries are appended, makes a checkpoint every second or every 1,024 entries. */
@@ -52,7 +52,7 @@ export async function runCheckpointLoop(
   };
   const makeCheckpoint = async (): Promise<NextRun> => {
     const isBehind = await makeCheckpointIfDue(deps);
-    // After a failure it is undefined.
+    // Undefined after a failure, which was logged.
     if (isBehind === undefined) return "later";
     return isBehind ? "soon" : "at_commit";
   };
@@ -85,7 +85,7 @@ export async function maintainCheckpoint(deps: WitnessDeps): Promise<void> {
   ]);
 }
 
-/** Makes a checkpoint if one is due; returns true while the log is ahead of its checkpoint and none is due yet. */
+/** Makes a checkpoint if one is due; true if the log is ahead of its checkpoint and none is due yet, undefined after a failure. */
 const makeCheckpointIfDue = (deps: CheckpointDeps): Promise<boolean | void> =>
   warnOnFailure(deps.log, "no checkpoint could be made", async () => {
     const { store, clock, integrity } = deps;
@@ -116,11 +116,11 @@ async function anchorNewest(deps: CheckpointDeps, stopping?: AbortSignal): Promi
   const isRetryDue = hasElapsed(previous.at, ANCHOR_RETRY_MS, now);
   const problemSince = integrity.anchor?.at;
   const isProblemRecheckDue = problemSince !== undefined && hasElapsed(problemSince, ANCHOR_RETRY_MS, now);
-  // After a failure the anchor may contain something else than was stored there.
+  // After a failed append the content of the anchor is unknown, so it is verified before the retry.
   const mustVerify = previous.last_error === null ? isProblemRecheckDue : isRetryDue;
   if (mustVerify) await verifyAgainstAnchor(deps);
   if (integrity.anchor?.lost) return;
-  // Not for a broken log: the old checkpoint of a log that was set back would hide that after the newest one.
+  // A broken log is not anchored: if it was set back, its older checkpoint at the end of the anchor would hide that.
   const checkpoint = !integrity.breach && (await readLastCheckpoint({ store }));
   if (!checkpoint) return;
   const { note, length } = checkpoint;

@@ -89,7 +89,7 @@ export function nextEntry(
   timestamp: string,
   sha256: AuditDeps["sha256"],
 ): { entry: AuditEntry; head: ChainHead } {
-  const unsigned = {
+  const withoutHash = {
     origin: head.origin,
     id: head.length + 1,
     timestamp,
@@ -99,7 +99,7 @@ export function nextEntry(
     detail: typeof event.detail === "string" ? event.detail : JSON.stringify(event.detail),
     previous_hash: head.head,
   };
-  const entry = { ...unsigned, current_hash: entryHash(unsigned, sha256) };
+  const entry = { ...withoutHash, current_hash: entryHash(withoutHash, sha256) };
   const end = { length: entry.id, head: entry.current_hash };
   const loss = event.event_type === "loss_accepted" ? end : head.loss;
   return { entry, head: { origin: head.origin, ...end, at: timestamp, ...(loss && { loss }) } };

@@ -1,6 +1,6 @@
 /**
  * Checkpoints: signed notes with the size and root of the log's tree (C2SP `tlog-checkpoint`). Each continues its predecessor. A
- * read computes the current checkpoint; the cycle stores it.
+ * read computes the current checkpoint without storing it.
  */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { AuditDeps } from "./deps.ts";
@@ -102,7 +102,7 @@ const parseStoredCheckpoint = (stored: Stored<StoredCheckpoint> | undefined): Ch
   return head && { ...stored.value, ...head };
 };
 
-/** Parses a note as a checkpoint; its signatures are not verified. */
+/** Parses a note as a checkpoint, without verifying its signatures; undefined if it is none. */
 export function parseCheckpoint(note: string): TreeHead | undefined {
   const [origin, length, root, ...extensions] = parseNote(note)?.text.slice(0, -1).split("\n") ?? [];
   const bytes = root === undefined ? undefined : decodeBase64(root);
@@ -184,13 +184,14 @@ export async function computeTreeHead(
     const head = { origin: noteLine(origin), length: tree.length, root: computeRoot(tree, sha256) };
     if (last) requireExtension(last, head);
     // The frontier is verified against the tiles too: proofs are made from the tiles.
-    for (const { length, root } of last ? [last, head] : [head])
+    const heads = last ? [last, head] : [head];
+    for (const { length, root } of heads)
       if ((await computeRangeHash({ start: 0, end: length }, createNodeReader(deps), sha256)) !== root)
         throw createMismatch(length);
     return head;
   };
   try {
-    return await verifyTree(await growTree(deps), () => new TreeIncomplete("the audit tree does not fit"));
+    return await verifyTree(await growTree(deps), () => new TreeIncomplete("the audit tree does not match"));
   } catch (error) {
     if (!(error instanceof TreeIncomplete)) throw error;
   }

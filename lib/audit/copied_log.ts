@@ -29,7 +29,7 @@ export function createCopiedLogCheck(sha256: AuditDeps["sha256"]): CopiedLogChec
   const reject = (id: number, reason: string): never => {
     throw new CopiedLogInvalid(`its log does not hold at entry ${id}: ${reason}`);
   };
-  const append = ({ id, json }: Version): void => {
+  const checkEntry = ({ id, json }: Version): void => {
     const entry = json?.value as AuditEntry | undefined;
     origin ??= entry?.origin;
     const next = link.length + 1;
@@ -42,7 +42,7 @@ export function createCopiedLogCheck(sha256: AuditDeps["sha256"]): CopiedLogChec
   return {
     check(versions) {
       for (const version of versions)
-        if (version.collection === LOG_COLLECTION && version.id !== "") append(version);
+        if (version.collection === LOG_COLLECTION && version.id !== "") checkEntry(version);
         else if (isHeadRecord(version)) head = version.json?.value as ChainHead | undefined;
     },
     finish() {

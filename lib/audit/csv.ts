@@ -22,7 +22,7 @@ const formatLine = (fields: readonly (string | number)[]): string => `${fields.m
 
 /** Characters that begin a formula in a spreadsheet, full-width forms included. */
 const FORMULA_CHARACTER = String.raw`[=+\-@\uff0b\uff0d\uff1d\uff20]`;
-/** A formula at the start of a field, or after a character that some spreadsheets take for a separator. */
+/** A formula at the start of a field or after a possible separator, or a field that begins with a tab or line break. */
 const FORMULA_START = new RegExp(`(^|[;\\t\\r\\n][ "']*)(?=${FORMULA_CHARACTER})|^(?=[\\t\\r\\n])`, "g");
 
 /** Formats a field; a possible formula gets an apostrophe in front, as OWASP recommends. */

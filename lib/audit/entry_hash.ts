@@ -24,6 +24,7 @@ export function entryHash(entry: Omit<AuditEntry, "current_hash">, sha256: Sha25
   // One call encodes all fields with placeholders for their lengths, since each call is expensive.
   let text = TAG;
   for (const field of fields) text += LENGTH_PLACEHOLDER + field;
+  // A UTF-16 code unit has three bytes in UTF-8 at most.
   if (text.length * 3 > scratch.length) scratch = new Uint8Array(text.length * 3);
   const { written } = encoder.encodeInto(text, scratch);
   const isAscii = written === text.length;

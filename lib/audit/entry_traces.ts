@@ -6,6 +6,7 @@ import type { Integrity } from "./integrity.ts";
 /** Only the newest traces are remembered; an entry that is sent later has none. */
 const MAX_REMEMBERED_TRACES = 10_000;
 
+/** Traces by entry hash. Each process has one `Integrity`. */
 const tracesByProcess = new WeakMap<Integrity, Map<string, Trace>>();
 
 /** Remembers the trace of an entry by its hash, which is unique even for entries that are never committed. */

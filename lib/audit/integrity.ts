@@ -51,7 +51,7 @@ export interface KnownEnd extends LogEnd {
   loss: LogEnd | undefined;
 }
 
-/** The chain's soundness as this process knows it. A breach, once found, stays until a restart finds it repaired. */
+/** The chain's soundness as this process knows it. A breach stays until a restart finds it repaired, or its loss is accepted. */
 export interface Integrity {
   breach?: Breach;
   /** Index of the log as this process has read it. */

@@ -67,7 +67,7 @@ export async function findNewLoss(
 async function isContinuation(reads: Pick<Reads, "get">, known: LogEnd, head: LogEnd): Promise<boolean> {
   if (known.length === 0) return true;
   if (head.length < known.length) return false;
-  // Read even if the log has not grown: a shared store reads the entry with the head, in one round trip.
+  // Read even if the log has not grown: `prefetchLog` declares this read as one that the decision certainly makes.
   const read = reads.get("audit", entryKey(known.length));
   if (head.length > known.length) return (await read)?.value.current_hash === known.head;
   await read.catch(() => undefined);

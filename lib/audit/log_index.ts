@@ -41,6 +41,7 @@ export function createLogIndex(start: LogEnd, findSubjects: FindSubjects) {
     if (!segment) segments.set(number, (segment = createSegment()));
     writeEntry(segment, id % ENTRIES_PER_SEGMENT, current_hash, findSubjects(entry));
   };
+  /** Computes the id before the first entry for which the index has room. */
   const computeLowest = (): number =>
     Math.max(0, (Math.floor(tentative.length / ENTRIES_PER_SEGMENT) - MAX_SEGMENTS + 1) * ENTRIES_PER_SEGMENT - 1);
   /** Drops the oldest segments above the maximum. */

@@ -51,6 +51,7 @@ export function writeEntry(segment: LogSegment, offset: number, hash: string, en
     const subject = entrySubjects[index] ?? 0;
     column[offset] = subject;
     if (subject !== 0) addToFilters(segment, offset, subject);
+    // A query for the lowest bit alone looks for the subject 1 in the filters.
     if (subject & 1) addToFilters(segment, offset, 1);
   });
   const further = entrySubjects.slice(subjects.length);
@@ -77,10 +78,10 @@ const canBlockContain = ({ blockFilters }: LogSegment, offset: number, subject: 
   isBitSet(blockFilters, blockFilterStart(offset) + upperBits(subject, BLOCK_FILTER_BITS)) &&
   isBitSet(blockFilters, blockFilterStart(offset) + lowerBits(subject, BLOCK_FILTER_BITS));
 
-/** Returns the first bit of the filter of an entry's block. */
+/** Returns the position of the first bit of the filter of an entry's block. */
 const blockFilterStart = (offset: number): number => ((offset / ENTRIES_PER_BLOCK) | 0) << BLOCK_FILTER_BITS;
 
-/** The upper bits of a subject, and the same number of bits after them. */
+/** The upper bits of a subject, and the same number of bits after them; the lowest bit is in neither. */
 const upperBits = (subject: number, bits: number): number => subject >>> (32 - bits);
 const lowerBits = (subject: number, bits: number): number => (subject << bits) >>> (32 - bits);
 

@@ -44,6 +44,7 @@ export function appendLeaf(
 /** Returns the root of the tree; the SHA-256 of no bytes for an empty tree. */
 export function computeRoot({ roots }: Frontier, sha256: Sha256): string {
   if (roots.length === 0) return sha256("");
+  // Joined from the smallest subtree on: each larger one is the left side of the next node.
   return roots.reduceRight((right, left) => nodeHash(left, right, sha256));
 }
 

@@ -55,8 +55,8 @@ export async function proveConsistency(deps: ProofDeps, from: number, length: nu
 }
 
 /**
- * Makes a proof from the tree, read through `view` if provided. If a part of the tree is missing, it is rebuilt in memory, and
- * the next cycle stores it.
+ * Makes a proof from the tree, read through `view` if provided. If a part of the tree is missing, the tree is rebuilt in
+ * memory, and the next cycle stores it.
  */
 export async function runWithCompleteTree<T>(
   deps: ProofDeps & Pick<AuditDeps, "integrity" | "mutex">,

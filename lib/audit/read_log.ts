@@ -40,6 +40,7 @@ export async function requireIndexed(
     if (!isNext) logIndex.reset();
     if (!isNext || logIndex.tentative.head !== head.head) throw new LogNotIndexed(from);
   }
+  // At its lowest, the index has no room for earlier entries.
   if (from <= logIndex.after && logIndex.after > logIndex.lowest) throw new LogNotIndexed(from);
 }
 

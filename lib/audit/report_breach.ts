@@ -1,4 +1,4 @@
-/** Reports a broken log to every process on its store, until a restart finds it repaired. */
+/** Reports a broken log to every process on its store. */
 import type { Reads } from "../store/store.ts";
 import type { AuditDeps } from "./deps.ts";
 import type { Breach, Integrity, LostEnd } from "./integrity.ts";

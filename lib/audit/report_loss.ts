@@ -1,4 +1,4 @@
-/** Reports lost entries of the log, which its backup or the files of its store prove. */
+/** Reports a loss of log entries that the log's backup or the files of its store prove. */
 import type { LogEnd } from "./log_index.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";

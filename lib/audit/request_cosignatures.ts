@@ -178,6 +178,7 @@ async function verifyCosignatures(
   const signatures = cosigned.signatures
     .slice(submitted.signatures.length)
     .filter(({ name }) => name === key.name || !knownNames.includes(name));
+  // `slice` removes the empty line before the signatures.
   return { lines: formatNote({ text: "", signatures }).slice(1), at: new Date(at).toISOString() };
 }
 
@@ -192,8 +193,10 @@ export const findNewestCosigned = (states: WitnessStates): Checkpoint | undefine
 export function findMostCosigned(states: WitnessStates, length: number): Checkpoint | undefined {
   const covering = states.map(({ state }) => state).filter((state) => state.length >= length);
   const countWitnesses = ({ note }: WitnessState): number => covering.filter((state) => state.note === note).length;
-  const isBetter = (state: WitnessState, best: WitnessState): boolean =>
-    (countWitnesses(state) - countWitnesses(best) || state.length - best.length) > 0;
+  const isBetter = (state: WitnessState, best: WitnessState): boolean => {
+    const moreWitnesses = countWitnesses(state) - countWitnesses(best);
+    return moreWitnesses === 0 ? state.length > best.length : moreWitnesses > 0;
+  };
   return parseState(covering.reduce((best, state) => (isBetter(state, best) ? state : best), INITIAL_STATE));
 }
 

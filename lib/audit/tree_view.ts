@@ -1,4 +1,4 @@
-/** An in-memory view of tree and checkpoint, which reads bring up to date there, since only the cycle stores them. */
+/** An in-memory view of the stored tree and checkpoint, which reads bring up to date without storing anything. */
 import { Json } from "../store/json.ts";
 import type { Store, Stored, Tx } from "../store/store.ts";
 

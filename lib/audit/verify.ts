@@ -19,7 +19,7 @@ const strictEntrySchema = once(() => entrySchema().strict());
 
 /** Entries verified before yielding to the event loop, within some ten milliseconds. */
 const ENTRIES_PER_SLICE = 250;
-/** Maximum age of a pass that is extended by later entries; an older one is repeated. */
+/** Maximum age of a pass that is extended by later entries, or ten times its duration if that is longer. */
 const MAX_REUSED_AGE_MS = 5000;
 
 /** The link before the first entry. */
@@ -185,7 +185,7 @@ function parseDetail(detail: string): Partial<Omit<Loss, "continues"> & LogEnd> 
   }
 }
 
-/** Reports a breach for a log without its head record, unless the log is empty. */
+/** Returns the breach of a log without its head record; a log without entries has none. */
 async function checkMissingHead(store: Store): Promise<VerifiedChain> {
   const none = { origin: "", ...LOG_START, losses: [] };
   const [first] = await store.list("audit", { limit: 1, uncached: true });

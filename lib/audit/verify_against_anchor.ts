@@ -13,7 +13,7 @@ import type { AnchorProblem } from "./integrity.ts";
 import { LogBroken } from "./tree.ts";
 import { reportBreach } from "./report_breach.ts";
 
-/** Number of newest checkpoints to verify too: the longest checkpoint may be one that a rewritten log anchored. */
+/** Number of newest checkpoints that are verified with the longest, since a rewritten log may have anchored the longest. */
 const NEWEST_COUNT = 16;
 
 /** Summary of an anchor's checkpoints, of bounded size. */
@@ -22,6 +22,7 @@ interface AnchorContent {
   newest: TreeHead[];
   /** Number of the first unreadable checkpoint, from 1. */
   unreadable: number | undefined;
+  /** Note of the newest readable checkpoint. */
   last: string;
 }
 
@@ -42,7 +43,8 @@ export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
   if (!content) return;
   const { longest, newest } = content;
   const isAcceptedLoss = await createLossCheck(deps, head);
-  for (const checkpoint of longest ? [longest, ...newest] : [])
+  const checkpoints = longest ? [longest, ...newest] : [];
+  for (const checkpoint of checkpoints)
     try {
       await computeTreeHead(deps, head, checkpoint);
     } catch (error) {
@@ -52,6 +54,7 @@ export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
         continue;
       }
       const breach = { ...error.breach, reason: `against the anchor: ${error.message}` };
+      // A checkpoint does not contain the hash of its last entry.
       const known = { length: checkpoint.length, head: "" };
       return reportBreach({ store, integrity, log }, breach, {
         known: checkpoint.length > head.length ? known : undefined,
