@@ -28,6 +28,7 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
     signal: AbortSignal,
   ): Promise<"done" | AttemptResolution["outcome"]> => {
     const isApply = record.state === "pending";
+    // The rollback of a superseded change sets nothing; without `note` it sends nothing to the system.
     if (!isApply && record.superseded_by !== undefined && !system.note) return "done";
     const outcome = await system.resolve?.(entry, record.attempt, signal);
     if (outcome !== undefined) return outcome;
@@ -47,7 +48,8 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
     if (record?.state !== "pending" && record?.state !== "rolling_back") return { record };
     const outcome = await findOutcome(entry, record, signal);
     if (outcome === "not_done" && record.state === "rolling_back" && record.applied_at !== undefined) {
-      // The rollback set nothing, so the change is applied as before. A later change of the target must not count as rollback.
+      // The rollback set nothing, so the change is applied as before. This is recorded now, so that a later change of the
+      // target is not taken for the rollback.
       const applied: EffectRecord = { ...record, state: "applied" };
       await effects.cancel(change, applied);
       return { record: applied };

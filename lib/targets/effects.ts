@@ -86,7 +86,7 @@ function findRollback(record: EffectRecord | undefined): EffectRecord["earlier"]
 
 /** Dependencies of the effects. */
 export interface EffectOptions {
-  /** Returns true for a change that shares its target with no other. */
+  /** Returns true for a change that adds to its target instead of replacing the value. */
   isCumulative: (change: Change) => boolean;
   sha256: Sha256;
 }

@@ -30,6 +30,7 @@ export function createLogChecks({ effects, isCumulative, sha256 }: Parts) {
     read: async (change: Change, entry: Entry, readLog: ReadRollbackFacts | undefined) =>
       setsValue(change) && !isCumulative(entry) ? readLog?.(change.change_id) : undefined,
 
+    /** Returns whether a later change owns the target. Throws if the log has a later change and the record has none. */
     async isSuperseded(change_id: string, record: EffectRecord, facts: RollbackFacts | undefined): Promise<boolean> {
       const later = record.superseded_by === undefined ? undefined : await effects.get(record.superseded_by);
       const isLater = later?.state === "applied" || later?.state === "rolling_back";

@@ -33,7 +33,7 @@ function fillPattern(pattern: string, rest: string): string | undefined {
   return furtherParts.length > 0 ? undefined : prefix + rest + suffix;
 }
 
-/** Creates the adapter over several systems. `configuration` is recorded in the log before its first change. */
+/** Creates the adapter over several systems. `configuration` is recorded in the log before the first change under it. */
 export function routingAdapter(systems: readonly RoutedSystem[], configuration?: TargetsInForce): ProductAdapter {
   const findSystem = ({ target, kind, tenant_id }: Pick<Entry, "tenant_id" | "target" | "kind">): RoutedSystem => {
     const covering = systems.filter(

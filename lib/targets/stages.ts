@@ -77,7 +77,7 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
       return undefined;
     },
 
-    /** Sets the split of a step if the target holds the split of the recorded step. A rollback still restores the same value. */
+    /** Sets the split of a step if the target holds the split of the recorded step. A rollback still restores `previous`. */
     async advance(
       change: Change & ChangeWithStages,
       entry: Entry,

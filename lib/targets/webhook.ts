@@ -79,7 +79,7 @@ export function describeWebhook(url: string): string {
   return path === "/" ? origin : `${origin} path ${fastestSha256()(path).slice(0, 32)}`;
 }
 
-/** Rejects an address without encryption or with a password. Errors: `TypeError` with a message for people. */
+/** Returns a valid address. Errors: `TypeError`, with a message for people, for one without encryption or with a password. */
 export function checkWebhookUrl(url: string): string {
   if (!URL.canParse(url)) throw new TypeError("must be an https URL");
   const { protocol, hostname, username, password } = new URL(url);
