@@ -29,7 +29,7 @@ export const evidenceSchema = once(() =>
 );
 export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 
-/** Returns the results that peers saw after similar changes, or `null`. */
+/** Returns the results that peers saw after similar changes; `null` if there are none. */
 export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>
   change.kpi === null ? null : peerEvidence(change, await listInsights(store));
 

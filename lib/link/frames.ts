@@ -47,7 +47,8 @@ export function createFrameReader() {
   let filled = 0;
   let chunk: Uint8Array = new Uint8Array();
 
-  const isFull = (): boolean => {
+  /** Moves bytes of the chunk into the buffer; returns true when the buffer is full. */
+  const fillBuffer = (): boolean => {
     const part = chunk.subarray(0, buffer.length - filled);
     buffer.set(part, filled);
     filled += part.length;
@@ -67,7 +68,7 @@ export function createFrameReader() {
      * its four bytes have arrived and before a buffer is allocated.
      */
     next(limit: number): Frame | undefined {
-      if (!isFull()) return undefined;
+      if (!fillBuffer()) return undefined;
       if (buffer.length === LENGTH_BYTES) {
         const length = new DataView(buffer.buffer).getUint32(0);
         if (length < 1 || length > limit)
@@ -75,7 +76,7 @@ export function createFrameReader() {
         const head = buffer;
         buffer = new Uint8Array(LENGTH_BYTES + length);
         buffer.set(head);
-        if (!isFull()) return undefined;
+        if (!fillBuffer()) return undefined;
       }
       const bytes = buffer;
       buffer = new Uint8Array(LENGTH_BYTES);

@@ -9,14 +9,14 @@ const VERSION = 1;
 const NONCE_BYTES = 32;
 
 const name = line(200);
-const nullable = name.nullable().default(null);
+const nullableName = name.nullable().default(null);
 
 /** Identity of one end of the link; `product_id` is `null` if it governs no product. */
 export const peerIdentitySchema = z.object({
   peer_id: z.string().regex(/^[0-9a-f]{32}$/, "must be 32 lower-case hex digits"),
   instance_id: name,
-  product_id: nullable,
-  product_type: nullable,
+  product_id: nullableName,
+  product_type: nullableName,
 });
 export type PeerIdentity = z.infer<typeof peerIdentitySchema>;
 

@@ -24,7 +24,7 @@ export interface StoredLog {
 
 /**
  * Result of a comparison. `reference` is the state to compare the next report with; it does not change when the log was rewritten.
- * `lost`: the log does not continue the stored state, but has an entry that a person accepted the loss of its end.
+ * `lost`: the log does not continue the stored state, but an entry of it states that a person accepted the loss of its end.
  */
 export interface Judgement {
   log: LogState;

@@ -98,7 +98,7 @@ async function storeSlice(
   return results;
 }
 
-/** Lists stored insights, the last received first. */
+/** Lists stored insights, the last received first. A transaction may exceed the maximum before it deletes the oldest. */
 export const listInsights = async (reads: Pick<Reads, "list">): Promise<Insight[]> =>
   (await reads.list(COLLECTION, { limit: MAX_INSIGHTS * 2 }))
     .map(({ value }) => value)

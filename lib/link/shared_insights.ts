@@ -126,7 +126,7 @@ async function findChangedInsights(
     const { change_id, kpi } = outcome;
     const change = changes[index]?.change;
     const before = byChange.get(change_id);
-    const final = outcome.final !== null;
+    const isFinal = outcome.final !== null;
     const insight =
       change &&
       makeInsight(outcome, change, {
@@ -134,8 +134,8 @@ async function findChangedInsights(
         insightId: before?.value.insight.insight_id ?? makeInsightId(self, change_id, sha256),
         observedAt: outcome.final?.as_of ?? kpis.values[kpi!]?.at ?? at,
       });
-    if (!insight || (before?.value.final === final && isSameInsight(before.value.insight, insight))) return [];
-    return [{ before, record: { change_id, final, insight } }];
+    if (!insight || (before?.value.final === isFinal && isSameInsight(before.value.insight, insight))) return [];
+    return [{ before, record: { change_id, final: isFinal, insight } }];
   });
 }
 
