@@ -84,6 +84,7 @@ export async function readTurns(
   return { turns: turns.reverse(), next };
 }
 
+/** Lists messages of a conversation, newest first. `before`: a message key; the default sorts after every key. */
 async function listConversation(
   store: Store,
   conversation: string,

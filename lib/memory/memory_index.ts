@@ -40,7 +40,7 @@ export function createMemoryIndex() {
     drop(id: string): void {
       for (const index of [records, statements]) index.drop(id);
     },
-    /** Searches both indexes. `known`: finds only statements with a term that is not in this set. */
+    /** Searches both indexes. `known`: a statement is found only if it has a term that is not in this set. */
     search({ known, ...search }: Search): Hit[] {
       const recordHits = records.search(search);
       const statementHits = statements.search({ ...search, known: known ?? new Set(textTerms(search.query)) });

@@ -23,16 +23,18 @@ export async function addProposalTexts(
 }
 
 /** Number of changes read in one request; a change is much larger than its memory. */
-const CONCURRENT_READS = 100;
+const CHANGES_PER_READ = 100;
 
 /** Creates a finder of stored changes without verification, only for the index, which shows no texts. */
 export const createStoredChangeFinder =
   (store: Pick<Reads, "getMany">): FindChanges =>
   async (ids) => {
     const changes: (Change | undefined)[] = [];
-    for (let begin = 0; begin < ids.length; begin += CONCURRENT_READS, await yieldToEventLoop())
-      for (const record of await readRecords(store, ids.slice(begin, begin + CONCURRENT_READS)))
+    for (let begin = 0; begin < ids.length; begin += CHANGES_PER_READ) {
+      for (const record of await readRecords(store, ids.slice(begin, begin + CHANGES_PER_READ)))
         changes.push(record && isCompleteRecord(record) ? record.change : undefined);
+      await yieldToEventLoop();
+    }
     return changes;
   };
 

@@ -111,7 +111,7 @@ export async function recall(deps: RecallDeps, search: Omit<Search, "now">): Pro
     });
     const missing = found.filter(({ memory }) => memory === undefined);
     for (const { id } of missing) index.drop(id);
-    // Otherwise search again without the memories that no longer exist, since others may take their rank.
+    // If a memory no longer exists, the search is repeated without it, since others may take its rank.
     if (missing.length === 0) return found.map(({ memory }) => memory!);
   }
 }

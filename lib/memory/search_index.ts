@@ -37,7 +37,7 @@ export interface Hit {
 export interface Search {
   query: string;
   limit: number;
-  /** The conversation of the caller, the only one that is searched; absent: none is. */
+  /** The conversation of the caller; documents of other conversations are not found. */
   conversation?: string | undefined;
   /** Milliseconds since the epoch. */
   now: number;
@@ -97,7 +97,7 @@ export function createSearchIndex() {
   };
 
   /** Computes for each row the score, the weight and the number of its matching terms, and the total weight of all terms. */
-  const score = (terms: readonly string[]) => {
+  const scoreRows = (terms: readonly string[]) => {
     const documentCount = rowNumbers.size;
     const scores = new Float64Array(rows.length);
     const matchedWeights = new Float64Array(rows.length);
@@ -146,7 +146,7 @@ export function createSearchIndex() {
       const terms = queryTerms(query)
         .filter((term) => !ignored?.has(term))
         .slice(0, MAX_TERMS);
-      const { scores, matchedWeights, matchCounts, totalWeight } = score(terms);
+      const { scores, matchedWeights, matchCounts, totalWeight } = scoreRows(terms);
       const isNew = known && hasNewTerm(known);
       const hits: Hit[] = [];
       scores.forEach((relevance, row) => {
