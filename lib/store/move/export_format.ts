@@ -145,7 +145,8 @@ function parseEnd(text: string, found: { records: number; sha256: string }, numb
     sha256: statedHash,
     ...end
   } = parseLine(text, number) as ExportEnd & { records: number; sha256: string };
-  if (records !== found.records) throw new MoveRejected(`it has ${found.records} records, and its last line states ${records}`);
+  if (records !== found.records)
+    throw new MoveRejected(`it has ${found.records} records, and its last line states ${records}`);
   if (statedHash !== found.sha256)
     throw new MoveRejected("it was changed after it was written: its SHA-256 is another one");
   return end;
