@@ -10,14 +10,14 @@ const MAX_LINE_BYTES = 1024 * 1024;
 const ENTRY_PREFIX = '{"at":"';
 
 /** Opens an anchor at a URL or in a file. Errors: one line for people where it cannot be used. */
-export async function openAnchor(target: string, clock: Clock): Promise<CheckpointAnchor> {
-  if (/^https?:/i.test(target)) return urlAnchor(target);
+export async function openAnchor(urlOrPath: string, clock: Clock): Promise<CheckpointAnchor> {
+  if (/^https?:/i.test(urlOrPath)) return urlAnchor(urlOrPath);
   try {
-    await (await open(target, "a+")).close();
+    await (await open(urlOrPath, "a+")).close();
   } catch (error) {
-    throw new Error(`--audit-anchor ${target} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+    throw new Error(`--audit-anchor ${urlOrPath} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
   }
-  return fileAnchor(target, clock);
+  return fileAnchor(urlOrPath, clock);
 }
 
 /** Appends lines of `{"at", "checkpoint"}`. The file is best append-only, on another machine's disk. */
@@ -67,7 +67,7 @@ async function readEnd(file: FileHandle, length: number): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/** Parses the checkpoint of a line; `""` for a line without one, undefined for a line that a crash cut. */
+/** Parses the checkpoint of a line; `""` for a line without one, undefined for an empty line or one that a crash cut. */
 function parseAnchorLine(line: string): string | undefined {
   try {
     const { checkpoint } = JSON.parse(Buffer.from(line, "latin1").toString()) as { checkpoint?: unknown };
@@ -79,15 +79,15 @@ function parseAnchorLine(line: string): string | undefined {
 }
 
 /** Posts each checkpoint as a body; any 2xx means that it is stored. Checkpoints cannot be read back. */
-function urlAnchor(target: string): CheckpointAnchor {
-  if (!URL.canParse(target)) throw new Error(`--audit-anchor ${target} is not a URL`);
-  const { username, password } = new URL(target);
+function urlAnchor(url: string): CheckpointAnchor {
+  if (!URL.canParse(url)) throw new Error(`--audit-anchor ${url} is not a URL`);
+  const { username, password } = new URL(url);
   if (username !== "" || password !== "")
     throw new Error("--audit-anchor must not carry a user name or password in its URL");
   return {
-    name: target,
+    name: url,
     async append(note, signal) {
-      const response = await fetch(target, {
+      const response = await fetch(url, {
         method: "POST",
         headers: { "content-type": "text/plain; charset=utf-8" },
         body: note,

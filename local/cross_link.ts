@@ -95,6 +95,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
       const rows = await peers();
       const connected = new Map(mesh.connections().map((each) => [each.peer!.peer_id, toContact(each)]));
       const configured = new Set(mesh.dialers.map(({ address }) => address));
+      // Without `peer`: all that were connected since the start, and all that are configured.
       const isSelected = ({ state, peer_id, address }: PeerRow): boolean =>
         peer === undefined ? state !== "unknown" || configured.has(address) : peer_id === peer || address === peer;
       const selected = rows.filter(isSelected);

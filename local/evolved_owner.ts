@@ -15,7 +15,7 @@ const MAX_MARKER_BYTES = 64 * 1024;
 interface Claim {
   /** The origin of its log. */
   origin: string;
-  /** A new log of the same state takes the folder over; undefined where `--evolved-dir` names the folder. */
+  /** Name of its state: a new log of the same state takes the folder over. Undefined where `--evolved-dir` names the folder. */
   state?: string | undefined;
 }
 

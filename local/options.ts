@@ -99,7 +99,7 @@ function readValue(spec: Option, flag: string | undefined, env: Environment): un
   try {
     return spec.parse(text);
   } catch (error) {
-    const name = flag === undefined ? toVariableName(spec.flag) : `--${spec.flag}`;
+    const name = flag === undefined ? variable : `--${spec.flag}`;
     // An address with an @ may have a password.
     const rejectedValue = spec.secret || text.includes("@") ? "" : `, not ${JSON.stringify(text)}`;
     throw malformedError(`${name} ${(error as Error).message}${rejectedValue}`);

@@ -30,12 +30,12 @@ function option<T, F extends T | undefined>(
 
 const secretOption = <T>(spec: Option<T>): Option<T> => ({ ...spec, secret: true });
 
-const port = read.createIntegerParser(0, 65535);
-const names = read.createListParser(read.parseHostName);
-const peers = read.createListParser(read.parsePeerAddress);
-const secrets = read.createListParser(read.parseSecret);
-const addresses = read.createListParser(read.parsePageUrl);
-const witnessKeys = read.createListParser(read.parseWitnessKey);
+const parsePort = read.createIntegerParser(0, 65535);
+const parseNames = read.createListParser(read.parseHostName);
+const parsePeers = read.createListParser(read.parsePeerAddress);
+const parseSecrets = read.createListParser(read.parseSecret);
+const parseAddresses = read.createListParser(read.parsePageUrl);
+const parseWitnessKeys = read.createListParser(read.parseWitnessKey);
 
 /** The options, in the order of the help text. */
 export const TABLE = {
@@ -45,8 +45,8 @@ export const TABLE = {
     "127.0.0.1",
     "listen here; beyond loopback SVC_ADMIN_TOKEN is needed",
   ),
-  port: option("port PORT", port, 8420, "listen on this port; 0 takes a free one"),
-  allowedHosts: option("allowed-hosts NAME,…", names, [], "further names that the Host header may carry"),
+  port: option("port PORT", parsePort, 8420, "listen on this port; 0 takes a free one"),
+  allowedHosts: option("allowed-hosts NAME,…", parseNames, [], "further names that the Host header may carry"),
   identityHeader: option(
     "identity-header NAME",
     read.parseHeaderName,
@@ -121,11 +121,11 @@ export const TABLE = {
   agentId: option("agent-id ID", read.parseText, "local", "default of --svc-node-id"),
   nodeId: option("svc-node-id ID", read.parseText, undefined, "node id; the value of --agent-id"),
   instanceId: option("svc-instance-id ID", read.parseText, undefined, "instance id; {product_id}@{node_id}"),
-  crossLinkPort: option("cross-link-port PORT", port, undefined, "accept peers on this TCP port; needs a secret"),
+  crossLinkPort: option("cross-link-port PORT", parsePort, undefined, "accept peers on this TCP port; needs a secret"),
   crossLinkSecrets: secretOption(
     option(
       "cross-link-secret SECRET,…",
-      secrets,
+      parseSecrets,
       [],
       "HMAC secret of 16 characters or more; the first sends, all are accepted",
     ),
@@ -136,7 +136,7 @@ export const TABLE = {
     undefined,
     "file with that secret, or several, one a line",
   ),
-  crossLinkPeers: option("cross-link-peers HOST:PORT,…", peers, [], "peers to link with; needs a secret"),
+  crossLinkPeers: option("cross-link-peers HOST:PORT,…", parsePeers, [], "peers to link with; needs a secret"),
   crossLinkHost: option(
     "cross-link-host ADDRESS",
     read.parseHostAddress,
@@ -156,8 +156,8 @@ export const TABLE = {
     undefined,
     "OpenTelemetry collector that gets each audit entry as a log record; SVC_AUDIT_OTLP_HEADERS carries credentials",
   ),
-  auditWitnesses: option("audit-witness URL,…", addresses, [], "witnesses that cosign checkpoints; needs --audit-key"),
-  auditWitnessKeys: option("audit-witness-key KEY,…", witnessKeys, [], "the verifier key of each, in the same order"),
+  auditWitnesses: option("audit-witness URL,…", parseAddresses, [], "witnesses that cosign checkpoints; needs --audit-key"),
+  auditWitnessKeys: option("audit-witness-key KEY,…", parseWitnessKeys, [], "the verifier key of each, in the same order"),
   attestationKey: option(
     "attestation-key PATH",
     read.parseText,

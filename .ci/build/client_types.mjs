@@ -114,7 +114,7 @@ function bodyType(document, { media, schema }) {
   return `Record<${names.join(" | ")}, ${toType(resolvePart(document, schema), "input")}>`;
 }
 
-/** Converts JSON Schema to a type. Optional fields of requests may be \`undefined\`, and are then left out. */
+/** Converts JSON Schema to a type. Optional fields of requests may be `undefined`, and are then left out. */
 function toType(schema, io) {
   if (schema.$ref) {
     const [name, , field] = schema.$ref.split("/").slice(3);

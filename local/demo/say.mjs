@@ -1,7 +1,7 @@
 /** Number of columns of the output. */
 const WIDTH = 100;
 
-/** Prints a text in lines of at most `WIDTH` columns, indented as the first line or behind its number. */
+/** Prints a text in lines of at most `WIDTH` columns, each indented like the first one; after a number, like the text behind it. */
 export function say(text) {
   const indent = " ".repeat(/^\d+\. /.test(text) ? 3 : /^ */.exec(text)[0].length);
   const lines = [""];

@@ -21,7 +21,7 @@ import {
 } from "./difference.ts";
 import { ANY_OTHER_PERSON, makeChange, describeNames, type TargetClass, type Universe } from "./universe.ts";
 
-const consents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
+const formatConsents = (count: number): string => (count === 1 ? "1 consent" : `${count} consents`);
 
 const isAllowed = (target: TargetClass, { policy }: Intent): boolean =>
   isAccepted(() => requireAllowedTarget(makeChange(target), policy));
@@ -54,7 +54,7 @@ function compareQuorum(old: Intent, next: Intent, universe: Universe): Differenc
   return (["standard", "major"] as const).flatMap((tier) => {
     if (universe.targets.length === 0) return [];
     const [was, is] = [needed(tier, old), needed(tier, next)];
-    const text = `A ${tier} change now needs ${consents(is)}; it needed ${was}.`;
+    const text = `A ${tier} change now needs ${formatConsents(is)}; it needed ${was}.`;
     return was === is ? [] : [createDifference(`policy.required_approvers.${tier}`, 2, compareNumbers(is, was), text)];
   });
 }
@@ -69,7 +69,8 @@ type OwnersRule = ReturnType<typeof listOwnerRules>[number];
 
 function compareOwners(target: TargetClass, old: Intent, next: Intent): TargetDifference[] {
   const [was, is] = [listOwnerRules(target, old), listOwnerRules(target, next)];
-  const describeRule = ({ count, of }: OwnersRule) => `${consents(count)} of ${describeNames(of)}`;
+  const describeRule = ({ count, of }: OwnersRule) => `${formatConsents(count)} of ${describeNames(of)}`;
+  /** Checks that a rule among `by` needs as many consents, of no other owners. */
   const isMet = (rule: OwnersRule, by: readonly OwnersRule[]) =>
     by.some(({ count, of }) => count >= rule.count && of.every((name) => rule.of.includes(name)));
   return [
@@ -103,8 +104,8 @@ function compareDeciders(old: Intent, next: Intent, universe: Universe): Differe
 }
 
 function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
-  const isFree = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
-  const differences: Difference[] = groupByEffect(names, [isFree(old), isFree(next)]).map(([effect, changed]) =>
+  const canDecideUnsigned = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
+  const differences: Difference[] = groupByEffect(names, [canDecideUnsigned(old), canDecideUnsigned(next)]).map(([effect, changed]) =>
     createDifference(
       changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
       3,
@@ -113,10 +114,10 @@ function compareSigning(old: Intent, next: Intent, { names }: Universe): Differe
     ),
   );
   for (const name of names) {
-    const ids = ({ policy: { signing } }: Intent) => (signing.keys[name] ?? []).map(({ id }) => id);
+    const listKeyIds = ({ policy: { signing } }: Intent) => (signing.keys[name] ?? []).map(({ id }) => id);
     for (const [effect, keys] of groupByEffect(
-      [...new Set([...ids(old), ...ids(next)])],
-      [(id) => ids(old).includes(id), (id) => ids(next).includes(id)],
+      [...new Set([...listKeyIds(old), ...listKeyIds(next)])],
+      [(id) => listKeyIds(old).includes(id), (id) => listKeyIds(next).includes(id)],
     ))
       differences.push(
         createDifference(
@@ -180,7 +181,8 @@ interface MinorLimits {
 
 function compareMinor(old: Intent, next: Intent, universe: Universe): Difference[] {
   const limits = [old, next].map(({ policy }) => policy.minor);
-  const counts = (field: "max_affected_users" | "max_per_day") =>
+  /** Lists the possible values of a limit: those of the two intents, and no limit. */
+  const listCounts = (field: "max_affected_users" | "max_per_day") =>
     limits.flatMap((minor) => minor?.[field] ?? []).concat(NO_LIMIT);
   const isMinor = (
     target: TargetClass,
@@ -204,9 +206,9 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
     const passes = (input: object, today = 0) => isMinor(target, { kind, ...input }, today, intent, person);
     if (!passes({})) return undefined;
     return {
-      users: findMaximum(counts("max_affected_users"), (affected_users) => passes({ affected_users })),
+      users: findMaximum(listCounts("max_affected_users"), (affected_users) => passes({ affected_users })),
       risk: findMaximum([...RISKS.keys()], (risk) => passes({ risk: RISKS[risk] })),
-      per_day: findMaximum(counts("max_per_day"), (count) => count > 0 && passes({}, count - 1)),
+      per_day: findMaximum(listCounts("max_per_day"), (count) => count > 0 && passes({}, count - 1)),
       automatic: passes({ apply_when: "approved" }),
     };
   };

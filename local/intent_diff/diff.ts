@@ -48,12 +48,12 @@ function compareIdentity(old: Intent, next: Intent): Difference[] {
 
 /** Compares KPIs and the guardrails that watch them. */
 function compareKpis(old: Intent, next: Intent): Difference[] {
-  const guardrails = (intent: Intent) => intent.policy.guardrails.map(describeGuardrail);
-  const goals = (intent: Intent, name: string) => canonicalJson(intent.kpis[name] ?? null);
+  const describeGuardrails = (intent: Intent) => intent.policy.guardrails.map(describeGuardrail);
+  const formatGoals = (intent: Intent, name: string) => canonicalJson(intent.kpis[name] ?? null);
   const [was, is] = [listKpiNames(old), listKpiNames(next)];
-  const changed = was.filter((name) => is.includes(name) && goals(old, name) !== goals(next, name));
+  const changed = was.filter((name) => is.includes(name) && formatGoals(old, name) !== formatGoals(next, name));
   const isIn = (list: readonly string[]) => (one: string) => list.includes(one);
-  const [before, after] = [guardrails(old), guardrails(next)];
+  const [before, after] = [describeGuardrails(old), describeGuardrails(next)];
   return [
     ...groupByEffect([...new Set([...was, ...is])], [isIn(was), isIn(is)]).map(([effect, names]) =>
       createDifference(
@@ -99,12 +99,12 @@ const AUTOMATIONS = {
 /** Compares when changes may apply by themselves. */
 function compareAutomation(old: Intent, next: Intent): Difference[] {
   const now = Date.UTC(2026, 0, 5);
-  const may = (mode: string, { policy }: Intent): boolean => {
+  const canApply = (mode: string, { policy }: Intent): boolean => {
     const apply_when = mode === "scheduled" ? new Date(now + 1).toISOString() : mode;
     return isAccepted(() => requireApplyWhen({ apply_when }, policy, now));
   };
   return (Object.entries(AUTOMATIONS) as [string, string][]).flatMap(([mode, manner]) => {
-    const [was, is] = [may(mode, old), may(mode, next)];
+    const [was, is] = [canApply(mode, old), canApply(mode, next)];
     if (was === is) return [];
     const text = `Changes may ${is ? "now" : "no longer"} apply ${manner}, where their proposal says so.`;
     return [createDifference("policy.apply_when", 2, is ? "wider" : "narrower", text)];
@@ -120,11 +120,11 @@ const COMPARED: ReadonlySet<string> = new Set(
 
 /** Lists fields of `policy` that differ and that no other difference explains. */
 function findUnexplained(old: Intent, next: Intent, differences: readonly Difference[]): Difference[] {
-  const rules = (intent: Intent): Record<string, unknown> => {
+  const listRules = (intent: Intent): Record<string, unknown> => {
     const { signing: _, groups: __, ...policy } = intent.policy;
     return Object.fromEntries(Object.entries(policy).map(([field, rule]) => [`policy.${field}`, rule]));
   };
-  const [was, is] = [rules(old), rules(next)];
+  const [was, is] = [listRules(old), listRules(next)];
   const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return fields
     .filter((field) => canonicalJson(was[field] ?? null) !== canonicalJson(is[field] ?? null))

@@ -9,7 +9,7 @@ export interface Difference {
   effect: Effect;
   /** The field of the intent that causes the difference. */
   field: string;
-  /** Order in which differences are shown; 1, the gravest, decides whether a change is possible at all. */
+  /** Order in which differences of one effect are shown, from 0, the gravest. */
   gravity: number;
   text: string;
 }
@@ -38,7 +38,7 @@ export function compareTargets(
   }));
 }
 
-/** Returns the effect of a changed limit: a larger number is wider. */
+/** Returns the effect of a changed limit: a larger number is wider. Where it is narrower, callers swap the two numbers. */
 export const compareNumbers = (old: number, next: number): Effect => (next > old ? "wider" : "narrower");
 
 /** Groups names by the effect that a changed permission has on them. */

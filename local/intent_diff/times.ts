@@ -73,7 +73,7 @@ function compareHours(old: Policy, next: Policy): Difference[] {
     return (["wider", "narrower"] as const).flatMap((effect) => {
       const hours = spans
         .filter(({ open }) => open === (effect === "wider"))
-        .map(({ from, to }) => `${weekTime(from)} to ${weekTime(to)}`);
+        .map(({ from, to }) => `${formatWeekTime(from)} to ${formatWeekTime(to)}`);
       const text = `Changes may ${effect === "wider" ? "now" : "no longer"} be applied on ${hours.join(", ")} UTC, as in ${month}.`;
       return hours.length === 0 ? [] : [createDifference("policy.windows.allow", 4, effect, text)];
     });
@@ -81,19 +81,19 @@ function compareHours(old: Policy, next: Policy): Difference[] {
   return [];
 }
 
-const weekTime = (at: number): string => {
+const formatWeekTime = (at: number): string => {
   const time = new Date(at);
   return `${DAYS[(time.getUTCDay() + 6) % 7]} ${time.toISOString().slice(11, 16)}`;
 };
 
 function compareLimits(old: Policy, next: Policy): Difference[] {
-  const limit = (field: "consent_ttl_hours" | "approval_ttl_hours", subject: string) => {
+  const compareLimit = (field: "consent_ttl_hours" | "approval_ttl_hours", subject: string) => {
     const [was, is] = [old[field] ?? Infinity, next[field] ?? Infinity];
-    const hours = (count: number) => (count === Infinity ? "as long as it takes" : `${count} hours`);
-    const text = `${subject} now waits ${hours(is)}; it was ${hours(was)}.`;
+    const formatHours = (count: number) => (count === Infinity ? "as long as it takes" : `${count} hours`);
+    const text = `${subject} now waits ${formatHours(is)}; it was ${formatHours(was)}.`;
     return was === is ? [] : [createDifference(`policy.${field}`, 4, compareNumbers(was, is), text)];
   };
-  const block = (field: "on_conflict" | "on_stale" | "on_moved", subject: string) =>
+  const compareBlock = (field: "on_conflict" | "on_stale" | "on_moved", subject: string) =>
     old[field] === next[field]
       ? []
       : [
@@ -102,11 +102,11 @@ function compareLimits(old: Policy, next: Policy): Difference[] {
             : createDifference(`policy.${field}`, 4, "wider", `${subject} is now reported only; it was rejected.`),
         ];
   return [
-    ...limit("consent_ttl_hours", "A change without consent"),
-    ...limit("approval_ttl_hours", "An approved change that is not applied"),
-    ...block("on_conflict", "A proposal on a target that has another live change"),
-    ...block("on_stale", "An apply after another change of its target was applied"),
-    ...block("on_moved", "An apply over another value than its approvers saw"),
+    ...compareLimit("consent_ttl_hours", "A change without consent"),
+    ...compareLimit("approval_ttl_hours", "An approved change that is not applied"),
+    ...compareBlock("on_conflict", "A proposal on a target that has another live change"),
+    ...compareBlock("on_stale", "An apply after another change of its target was applied"),
+    ...compareBlock("on_moved", "An apply over another value than its approvers saw"),
     ...(old.on_drift === next.on_drift
       ? []
       : [

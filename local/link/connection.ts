@@ -105,6 +105,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     const silence = timers.now() - lastFrameAt;
     if (silence >= LIMITS.deadAfter) return close("nothing came from the other end");
     cancelTimer = timers.after(Math.min(LIMITS.pingEvery, LIMITS.deadAfter - silence), keepAlive);
+    // Without a pong, the time of the first ping stays.
     pingedAt ??= timers.now();
     write(link.ping());
   };
@@ -177,7 +178,10 @@ export function openConnection(options: ConnectionOptions): Connection {
           reject(new LinkError("peer_timeout", `the peer did not answer within ${LIMITS.answer / 1000} s`));
         });
         questions.set(id, {
-          resolve: (answered) => (finish(), resolve(answered)),
+          resolve: (answered) => {
+            finish();
+            resolve(answered);
+          },
           reject,
           cancelTimeout: cancel,
         });

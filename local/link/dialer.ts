@@ -43,6 +43,7 @@ export const formatAddress = (host: string, port: number): string =>
 /** Creates a dialer that is not started yet. */
 export function createDialer({ address, timers, random, open, isUp }: DialerOptions): Dialer {
   const text = formatAddress(address.host, address.port);
+  /** `idle`: not started, or the peer has another connection; `waiting`: for the next dial. */
   let phase: "idle" | "busy" | "waiting" | "stopped" = "idle";
   let peerId: string | null = null;
   let state: Dialer["state"] = "unknown";

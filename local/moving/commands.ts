@@ -109,14 +109,14 @@ export const makeFileLoader =
 export async function move(session: Session, call: VerbCall): Promise<{ text: string }> {
   const { from, to: destinationText } = call.args;
   const { fromName, toName } = call.options;
-  const address = (text: string, name: string | boolean | undefined): StoreAddress =>
+  const parseAddress = (text: string, name: string | boolean | undefined): StoreAddress =>
     // `SVC_STATE` goes with `SVC_STORE_NAME`.
     storeAddress(text, session.env, {
       fromOption: readText(name),
       fromVariable: text === "env:SVC_STATE" ? session.env["SVC_STORE_NAME"] : undefined,
     });
-  const destination = address(destinationText!, toName);
-  const source = await address(from!, fromName).openForMove();
+  const destination = parseAddress(destinationText!, toName);
+  const source = await parseAddress(from!, fromName).openForMove();
   try {
     await requireLog(source);
     // Checked first, since opening the destination may create it.

@@ -23,7 +23,7 @@ export interface MoveStateRequest {
 export interface OwnerCommands {
   readonly accept: OnConnection;
   open(bulk: BulkAccess): void;
-  /** Rejects further commands and waits for those under way. */
+  /** Closes all connections, waits for the commands under way, and then rejects further ones. */
   close(): Promise<void>;
 }
 

@@ -78,21 +78,21 @@ function databaseStore(address: string, store: string, log: Log): StoreAddress {
   const name = store === DEFAULT_STORE_NAME ? location : `${location}, store ${store}`;
   // Hides the address from the list of processes.
   const hide = (): void => hideArgument(address, "countersign");
-  const all = sharedStore(name, () => {
+  const shared = sharedStore(name, () => {
     hide();
     return openStore(address, log, store);
   });
   // Opening a store would create it, and a source must exist.
-  const source = async (): Promise<Source> => {
+  const openSource = async (): Promise<Source> => {
     hide();
     const existing = await listStores(address);
-    if (existing.includes(store)) return all.openForMove();
+    if (existing.includes(store)) return shared.openForMove();
     const others = existing.slice(0, MAX_LISTED_NAMES).join(", ") + (existing.length > MAX_LISTED_NAMES ? ", …" : "");
     throw new MoveRejected(
       `${location} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
     );
   };
-  return { ...all, openForCopy: source, openForMove: source };
+  return { ...shared, openForCopy: openSource, openForMove: openSource };
 }
 
 /** Maximum number of names in a message. */
@@ -100,11 +100,11 @@ const MAX_LISTED_NAMES = 10;
 
 /** Creates the address of a store that several processes may use. */
 function sharedStore(name: string, open: () => Promise<Store>): StoreAddress {
-  const source = async (): Promise<Source> => {
+  const openSource = async (): Promise<Source> => {
     const store = await open();
     return { from: store.bulk!, name, close: () => store.close() };
   };
-  return { name, openForCopy: source, openForMove: source, openForLoad: open };
+  return { name, openForCopy: openSource, openForMove: openSource, openForLoad: open };
 }
 
 const TABLE_RULE =

@@ -10,6 +10,7 @@ export interface Difference {
 /** Lists the expected members, values and list items that an answer lacks. */
 export function compare(expected: unknown, actual: unknown, path: readonly PropertyKey[] = []): Difference[] {
   if (Array.isArray(expected)) return compareLists(expected, actual, path);
+  // An expected `null` matches `null` and a missing member.
   if (!isObject(expected))
     return Object.is(expected ?? null, actual ?? null) ? [] : [{ path, message: describeDifference(expected, actual) }];
   if (!isObject(actual)) return [{ path, message: describeDifference(expected, actual) }];

@@ -66,6 +66,7 @@ function sshProof(
 ): Proof {
   const header = [sshString(NAMESPACE), sshString(""), sshString("sha256")];
   const signed = Buffer.concat([Buffer.from("SSHSIG"), ...header, encodeWireString(digest(statement))]);
+  // The flags, and a counter of 1.
   const touch = unattended ? Buffer.alloc(0) : Buffer.from([PRESENT_AND_VERIFIED, 0, 0, 0, 1]);
   const message = unattended ? signed : Buffer.concat([digest(APPLICATION), touch, digest(signed)]);
   const signature = Buffer.concat([sshString(type), encodeWireString(sign(null, message, privateKey)), touch]);

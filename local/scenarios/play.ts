@@ -44,7 +44,7 @@ export async function play(scenario: Scenario, manifest: string): Promise<Outcom
       const stepPath = ["given", index];
       const answer = await run.send(step, stepPath);
       if (answer.status >= 400) throw new StepFailed(stepPath, `was rejected: ${run.describeAnswer(step, answer)}`);
-      run.name(step, answer, stepPath);
+      run.nameChange(step, answer, stepPath);
     }
     const answer = await run.send(when, ["when"]);
     const differences = compare(expect, listMembers(answer), ["expect"]);
@@ -148,7 +148,7 @@ async function openRun(manifest: string, start: string) {
     throw new StepFailed(path, `the intent has no agent ${by}: ${hint}`);
   };
 
-  const name = ({ as }: Scenario["given"][number], { body }: Answer, stepPath: readonly PropertyKey[]): void => {
+  const nameChange = ({ as }: Scenario["given"][number], { body }: Answer, stepPath: readonly PropertyKey[]): void => {
     if (as === undefined) return;
     if (ids.has(as)) throw new StepFailed([...stepPath, "as"], `${as} already names a change`);
     if (typeof body.change_id !== "string")
@@ -160,7 +160,7 @@ async function openRun(manifest: string, start: string) {
     const text = `${request} answered ${status}${body.code ? ` ${body.code}` : ""}${body.error ? `: ${body.error}` : ""}`;
     return [...ids].reduce((line, [as, id]) => line.replaceAll(id, `$${as}`), text);
   };
-  return { send, name, describeAnswer, close: service.close };
+  return { send, nameChange, describeAnswer, close: service.close };
 }
 
 /** Sends a request as the current caller. */

@@ -26,11 +26,11 @@ export async function testIntent(manifest: string, path: string): Promise<Intent
       ...(answerText === undefined ? [] : [`        ${answerText}`]),
     );
   }
-  lines.push(summary(scenarios.length, failed));
+  lines.push(formatSummary(scenarios.length, failed));
   return { text: lines.join("\n"), passed: failed === 0 };
 }
 
-const summary = (all: number, failed: number): string =>
+const formatSummary = (all: number, failed: number): string =>
   failed === 0
     ? `${all} ${all === 1 ? "scenario passes" : "scenarios pass"}`
     : `${failed} of ${all} ${all === 1 ? "scenario fails" : "scenarios fail"}`;

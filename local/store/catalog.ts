@@ -131,7 +131,7 @@ interface Head {
   segments: CatalogedSegment[];
 }
 
-/** A batch of records of a collection, with its numbers in Base64. The files of its locations are segment numbers. */
+/** A batch of records of a collection, with its numbers in Base64. Its locations (`places`) have the segment's number as file. */
 interface BatchLine {
   collection: string;
   text: string;
@@ -159,11 +159,11 @@ export async function writeCatalog(
 
   /** Selects the records of sealed segments; a start reads those of other files from the journal. */
   const selectSealed = (batch: IdBatch): IdBatch => {
-    const files = batch.locations.map(locationFile);
-    if (files.every((file) => numbers.get(file) === file)) return batch;
-    const sealedIndexes = files.flatMap((file, index) => (numbers.has(file) ? [index] : []));
+    const fileNumbers = batch.locations.map(locationFile);
+    if (fileNumbers.every((file) => numbers.get(file) === file)) return batch;
+    const sealedIndexes = fileNumbers.flatMap((file, index) => (numbers.has(file) ? [index] : []));
     const locations = sealedIndexes.map((index) =>
-      packLocation(numbers.get(files[index]!)!, locationOffset(batch.locations[index]!)),
+      packLocation(numbers.get(fileNumbers[index]!)!, locationOffset(batch.locations[index]!)),
     );
     const ids = listIds(batch);
     return ids.length === 0
@@ -211,7 +211,7 @@ export interface StoredCatalog extends Pick<Head, "segments"> {
   live: Map<number, number>;
 }
 
-/** Reads a catalog file into an empty catalog; undefined when it is incomplete, or of another store. */
+/** Reads a catalog file into an empty catalog; undefined when it is missing, incomplete, or of another store. */
 export async function readCatalog(
   files: Files,
   path: string,
@@ -235,6 +235,7 @@ export async function readCatalog(
       return true;
     }
     const { floors, collection, text, ends, places: locations } = line;
+    // No record has an empty id: this deletion only raises the floor.
     for (const [name, revision] of floors ?? []) into.delete(name, "", revision);
     if (locations !== undefined) {
       const batch = {

@@ -96,6 +96,7 @@ export async function writeCompacted(
     const head = parseBatch(segment.path, buffer, start, end, offset);
     visitTexts(buffer, head.body, end, (begin, close, sequence, number) => {
       const at = offset + begin - start;
+      // The index of `at` in `moves.from`; -1 for a record that is not live, or a deletion.
       const rank = live.delete(at) ? moves.from.push(at) - 1 : -1;
       if (sequence !== undefined) return gatherRecord(sequence, number, copyOperation(buffer, begin, close, rank));
       if (rank === -1 && !(isDeletion(buffer, close) && isDeletionNeeded(readOperation(buffer, begin, close)))) return;

@@ -38,7 +38,7 @@ export interface DamageParts {
   stopped(): boolean;
 }
 
-/** Bytes whose checksums a cycle verifies: at least this many, or this share of all sealed files. */
+/** Bytes whose checksums a cycle verifies: this many, or this share of all sealed files if that is more. */
 const MIN_VERIFIED_BYTES = 4 * 1024 * 1024;
 const VERIFIED_SHARE = 1 / 1000;
 
@@ -61,12 +61,13 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
 
   /** Returns the numbers of the first and last record of a sequence in a segment. */
   const findSequenceRange = (name: string, { header }: Segment): [first: number, last: number] => {
-    const firstFrom = (number: number): number =>
+    /** Finds the index of the first record that is in segment `number` or a later one. */
+    const findFirstFrom = (number: number): number =>
       findLowest(catalog.size(name), (index) => {
         const location = catalog.locate(name, sequenceId(index + 1))!;
         return segments.get(locationFile(location))!.header.segment >= number;
       });
-    return [firstFrom(header.segment) + 1, firstFrom(header.segment + 1)];
+    return [findFirstFrom(header.segment) + 1, findFirstFrom(header.segment + 1)];
   };
 
   /** Describes the content of a segment for people. */
@@ -106,11 +107,11 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
   };
 
   /** Opens the file that is now at the path of a replaced one; undefined unless it has the same bytes. */
-  const reopen = async ({ path, file, mark: header, bytes }: Segment): Promise<Segment | undefined> => {
+  const reopen = async ({ path, file, mark, bytes }: Segment): Promise<Segment | undefined> => {
     const opened = await openSegment(files, path, file, "read").catch(() => undefined);
     if (!opened) return undefined;
     const isIntact =
-      opened.mark === header &&
+      opened.mark === mark &&
       opened.bytes === bytes &&
       (await scan(opened, opened.firstOffset, Infinity).then(
         (end) => end === bytes,
@@ -161,6 +162,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
           markDamaged(segment, error.message);
         }
       bytesLeft -= endOffset - offset;
+      // Segments are numbered from 1, so this is the one after `segment`, or the first one.
       const next = sealed[segment.header.segment % sealed.length]!;
       cursor = endOffset < segment.bytes ? { segment, offset: endOffset } : { segment: next, offset: next.firstOffset };
     }

@@ -163,10 +163,10 @@ async function compose(
       superseded.begin(next.file);
       maintenance.addSealed(segment);
     },
-    onFailed({ message, isTransient: passing, cause }) {
+    onFailed({ message, isTransient, cause }) {
       log.error("the store takes no writes", { reason: message });
       // A removed journal can be saved only while this process has it open, so it must not exit.
-      if (!passing && !(cause instanceof OwnershipLost)) onReadOnly?.();
+      if (!isTransient && !(cause instanceof OwnershipLost)) onReadOnly?.();
     },
     onRecovered: () => accepted.reset(),
     onWritten: () => log.info("the store takes writes again"),
@@ -245,6 +245,7 @@ async function compose(
     async expunge() {
       // The active file is sealed only if compaction succeeds at all.
       await maintenance.compact();
+      // The absolute value: a clock that was set back does not delay the seal.
       const isDue = Math.abs(now() - sealedAt) >= SEAL_AGAIN_MS;
       if (isDue) await journal.seal();
       const damagedFiles = await maintenance.compact();
@@ -256,6 +257,7 @@ async function compose(
     },
     async inspect() {
       mustBeOpen();
+      // An empty transaction tries to write again, even less than a second after the failure.
       isInspected = true;
       if (journal.failure) await transactions.transact(() => undefined).catch(() => undefined);
       isInspected = false;

@@ -16,8 +16,8 @@ export interface Journal {
   /** Reason for which writes fail at present. */
   readonly failure: WriteFailure | undefined;
   /**
-   * Tries again after a failure, unless it is permanent or less than a second old (`force`: also then); returns the failure if
-   * writes still fail. No decision may be under way.
+   * Tries again after a failure, unless it is permanent, or less than a second old without `force`; returns the failure if writes
+   * still fail. No decision may be under way.
    */
   recover(force: boolean): Promise<WriteFailure | undefined>;
   /** Accepts a commit; resolves when it is durable, rejects when it never will be. */
@@ -51,7 +51,7 @@ export interface JournalParts {
   /** Called after all versions of a batch. */
   onBatch(): void;
   onSealed(sealed: Segment, next: Segment): void;
-  /** Called when accepted commits failed; once until writes succeed again. */
+  /** Called when writes begin to fail; not again until they succeed. */
   onFailed(error: WriteFailure): void;
   /** Called when a fault has passed: decisions start again from durable records. */
   onRecovered(): void;
@@ -173,6 +173,7 @@ export function newJournal(parts: JournalParts): Journal {
       pending = undefined;
       return;
     }
+    // A failed `rotate` may have renamed the active file already.
     const sealed = paths.segment(active.header.segment);
     if (!files.stat(paths.journal) && files.stat(sealed)?.inode === active.inode) {
       await files.rename(sealed, paths.journal);
@@ -252,6 +253,7 @@ export function newJournal(parts: JournalParts): Journal {
     recover,
     append(writes) {
       nextBatch.add(writes);
+      // A run replaces `nextBatch` only in a later turn of the event loop.
       startRun();
       return nextBatch.done();
     },

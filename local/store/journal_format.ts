@@ -4,7 +4,7 @@ import { sequenceId } from "../../lib/store/collections.ts";
 import type { Version } from "../../lib/store/engine/view.ts";
 import { RecordDamaged } from "../../lib/store/store.ts";
 
-/** A file of the store does not contain what the store wrote; the store does not start then. */
+/** A file of the store does not contain what the store wrote. A store that finds this at its start does not open. */
 export class StoreDamaged extends RecordDamaged {
   override readonly name = "StoreDamaged";
   /** `offset`: bytes from the start of the file. `remedy`: advice for the operator. */
@@ -120,6 +120,7 @@ export function visitTexts(buffer: Buffer, body: number, end: number, visit: Tex
     if (!matchesAt(buffer, nameEnd, '":[')) return;
     const member = buffer.toString("utf8", at + 2, nameEnd);
     const name = member === OPERATIONS ? undefined : member;
+    // Only a sequence has a number here; for operations no digit is read.
     const first = readDigits(buffer, nameEnd + 3);
     at = first.end;
     for (let number = first.value; ; number++) {
@@ -163,6 +164,7 @@ export function createLineWriter(): LineWriter {
   let close = "";
   let isFirst = true;
 
+  /** Enlarges the buffer if necessary. A character (UTF-16 code unit) has at most 3 bytes in UTF-8. */
   const makeRoom = (characters: number, bytesEach = 3): void => {
     const needed = length + characters * bytesEach;
     if (needed <= buffer.length) return;
@@ -252,6 +254,7 @@ export function readOperation(buffer: Buffer, start: number, end: number): Opera
 
 /** Checks that the operation which ends before `end` is a deletion: only these end with a number right after the id. */
 export function isDeletion(buffer: Buffer, end: number): boolean {
+  // The last digit, before the closing bracket.
   let at = end - 2;
   while (buffer[at]! >= ZERO && buffer[at]! <= NINE) at--;
   return buffer[at] === COMMA && buffer[at - 1] === QUOTE;

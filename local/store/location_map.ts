@@ -70,6 +70,7 @@ function splice(block: Block, rank: number, count: number, id?: string, location
   const addedLength = (id?.length ?? 0) - (end - start);
   ends.splice(rank, count, ...(id === undefined ? [] : [start]));
   locations.splice(rank, count, ...(location === undefined ? [] : [location]));
+  // A new end is `start` until here.
   for (let index = rank; index < ends.length; index++)
     ends[index]! += index === rank && id !== undefined ? id.length : addedLength;
   block.first = block.text.slice(0, ends[0]);
@@ -173,6 +174,7 @@ export function createLocationMap(): LocationMap {
     },
     nextBatch(after) {
       const at = after === undefined ? 0 : Math.max(0, findBlock(after));
+      // If `after` is the last id of its block, the next batch is the block after it.
       for (const block of blocks.slice(at, at + 2)) {
         const { locations } = block;
         const from = after === undefined ? 0 : findLowest(locations.length, (index) => idAt(block, index) > after);

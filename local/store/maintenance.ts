@@ -20,7 +20,7 @@ export interface Maintenance {
   /** Adds a segment that was sealed. */
   addSealed(segment: Segment): void;
   /**
-   * Compacts all segments with superseded records; returns the paths of damaged files, which are skipped. Errors: those of the
+   * Compacts all segments with superseded records; returns the paths of damaged files that still have some. Errors: those of the
    * file system; the next call tries again.
    */
   compact(): Promise<readonly string[]>;
@@ -74,6 +74,7 @@ const ANY_SUPERSEDED: Pass = { isWorthwhile: (superseded) => superseded > 0, max
 /** Creates the maintenance of the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
   const { files, paths, log, catalog, segments, sealed, unread, superseded } = parts;
+  // If some are not covered, their number is unknown: the next pass must write the catalog file.
   let unindexed = parts.covered ? 0 : MAX_UNINDEXED + 1;
   let isStopping = false;
   let failure: { reason: string; pass: Pass } | undefined;
@@ -81,7 +82,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   let queue: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => isStopping;
   const damage = newDamage({ ...parts, stopped });
-  /** Newest older file when a segment's deletions were last checked: without a newer one, none of them can be removed. */
+  /** Highest file number of the older segments when a segment's deletions were last checked; while it is the same, all are needed. */
   const newestFileAtCheck = new WeakMap<Segment, number>();
 
   const recordCatalog = async (): Promise<void> => {

@@ -148,6 +148,7 @@ export function newReader(
           let to = from + 1;
           for (; to < order.length; to++) {
             const location = page[order[to]!]![1];
+            // Locations in another file are much further apart, so a read stays within one file.
             if (location - last > MAX_GAP_BYTES || location - first > MAX_READ_BYTES - FIRST_READ_BYTES) break;
             last = location;
           }

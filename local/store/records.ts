@@ -81,8 +81,8 @@ export function newAccepted(
   sequences: readonly string[],
 ): AcceptedRecords {
   const accepted = new Map<string, TransientMap<string, Version>>();
-  const sizes = () => sequences.map((name) => [name, catalog.size(name)] as const);
-  const appended = new Map(sizes());
+  const listSizes = () => sequences.map((name) => [name, catalog.size(name)] as const);
+  const appended = new Map(listSizes());
   const floors = new Map<string, number>();
 
   /** Returns the version of an absent record: its revision is the floor of the collection. */
@@ -137,7 +137,7 @@ export function newAccepted(
     reset() {
       accepted.clear();
       floors.clear();
-      for (const [name, size] of sizes()) appended.set(name, size);
+      for (const [name, size] of listSizes()) appended.set(name, size);
     },
   };
 }

@@ -77,6 +77,7 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     if (segment) segment.live--;
     superseded.add(file, collection, id);
   };
+  // The sealed files have the numbers of their segments, and the journal the next one.
   let lastFile = listing.segments.length + 1;
   const nextFile = (): number => ++lastFile;
   try {
@@ -95,9 +96,9 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const { store, sequence, unread, covered } = replay;
     const isMissing = !last && sealed.length > 0 && !(await isSealing(files, paths, sealed.at(-1)!));
     // After a crash the state file may still be from before the loss.
-    const isLossRecorded =
+    const isLossKnown =
       isMissing || (last?.segment.header.lost !== undefined && sequence === last.segment.header.after);
-    if (state) checkState(state, { store, sequence, last }, paths, isLossRecorded);
+    if (state) checkState(state, { store, sequence, last }, paths, isLossKnown);
     const describeLoss = (): LostRecords => ({
       reason: `${basename(paths.journal)}, the file with the newest records after commit ${sequence}, is missing`,
       left: Object.fromEntries(sequences.map((name) => [name, catalog.size(name)])),
@@ -192,7 +193,7 @@ function checkState(
   state: State,
   { store, sequence, last }: Pick<ExaminedStore, "store" | "sequence" | "last">,
   { state: path, journal }: Paths,
-  isLossRecorded: boolean,
+  isLossKnown: boolean,
 ): void {
   if (store === undefined)
     throw new StoreDamaged(
@@ -208,7 +209,7 @@ function checkState(
       `it belongs to another store than ${journal}`,
       "Put back the file that belongs next to it.",
     );
-  if (state.sequence > sequence && !isLossRecorded)
+  if (state.sequence > sequence && !isLossKnown)
     throw new StoreDamaged(
       path,
       0,

@@ -83,10 +83,12 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
     } else {
       isCovered = false;
       segments.delete(number);
-      segments.set((segment.file = nextFile()), segment);
+      segment.file = nextFile();
+      segments.set(segment.file, segment);
       await relocate(files, catalog, segment, number);
-      const isGone = segment.live < (stored!.live.get(number) ?? 0);
-      if (isGone && !catalog.removeFile(number))
+      // The compaction removed the records that a later segment supersedes; their locations in the catalog are removed too.
+      const isAnyRemoved = segment.live < (stored!.live.get(number) ?? 0);
+      if (isAnyRemoved && !catalog.removeFile(number))
         throw new StoreDamaged(segment.path, 0, "records that were in it are missing");
     }
     last = segment.last;

@@ -73,7 +73,7 @@ export async function openSegment(files: Files, path: string, file: number, mode
   }
 }
 
-/** Returns the offset of the zeros at the end of a file. */
+/** Returns the length of a file without the zeros at its end. */
 export function findContentEnd(files: Files, fd: number, size: number): number {
   const buffer = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
@@ -156,6 +156,7 @@ export async function scanLines(
       if (visit(buffer, start, end, base + start) === false) return base + start;
       start = end + 1;
     }
+    // The incomplete line moves to the start of the buffer.
     buffer.copy(buffer, 0, start, length);
     carried = length - start;
     base += start;

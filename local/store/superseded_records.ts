@@ -1,4 +1,4 @@
-/** Tracks superseded records that are still in the journal's files: their deletions must stay as long as they are. */
+/** Tracks superseded records that are still in the journal's files: a record's deletion must stay as long as the record. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { type Catalog, packLocation } from "./catalog.ts";

@@ -7,9 +7,9 @@ import { SyncFailed } from "./sync_failure.ts";
 export class WriteFailure extends StoreUnavailable {
   /** True when the write is tried again without a restart. */
   readonly isTransient: boolean;
-  constructor(message: string, passing: boolean, options: { cause: unknown; shown: string | undefined }) {
+  constructor(message: string, isTransient: boolean, options: { cause: unknown; shown: string | undefined }) {
     super(message, options);
-    this.isTransient = passing;
+    this.isTransient = isTransient;
   }
 }
 

@@ -57,6 +57,7 @@ export async function replaceText(
     throw error;
   }
   await syncFolder(files, folder);
+  // The names of new folders become durable too.
   for (let made = folder; topmostMade !== undefined && made.length >= topmostMade.length; made = dirname(made))
     await syncFolder(files, dirname(made));
   return true;

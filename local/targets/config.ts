@@ -35,7 +35,7 @@ export interface TargetsFile extends TargetsInForce {
   open(store: Store, identity: Identity, folder: string, reports?: TargetReports): ProductAdapter;
 }
 
-const shared = {
+const sharedFields = {
   name: z
     .string("must be text")
     .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, "must be lower-case letters, digits, - and _, a letter or digit first"),
@@ -44,7 +44,7 @@ const shared = {
   tenants: list(nonEmptyText()).min(1, "must name at least one tenant").optional(),
 };
 
-type DeclaredSystem = z.infer<z.ZodObject<typeof shared>> & { type: string } & Record<string, unknown>;
+type DeclaredSystem = z.infer<z.ZodObject<typeof sharedFields>> & { type: string } & Record<string, unknown>;
 
 /** Reads the file. Errors: `OptionError` with one line that names the system and the field. */
 export function readTargets(path: string, env: Environment): TargetsFile {
@@ -101,7 +101,7 @@ function parseSystems(text: string, option: string): DeclaredSystem[] {
     const location = `${option}: systems[${index}]${name}`;
     const type = TYPES[String(system["type"])];
     if (!type) throw new OptionError(`${location}: type must be one of ${Object.keys(TYPES).join(", ")}`, 1);
-    const schema = strictObject({ ...shared, type: z.string(), ...type.fields });
+    const schema = strictObject({ ...sharedFields, type: z.string(), ...type.fields });
     return parse(schema, system, (path, message) => `${location}: ${path || "it"} ${message}`) as DeclaredSystem;
   });
 }
@@ -138,15 +138,16 @@ function configure(declared: DeclaredSystem, { folder, env, createError }: Syste
         `must name exactly one tenant, since ${template.text} has no {tenant} and two tenants would share a key`,
       );
   }
+  // Called only by the types that have a template.
   const key = ({ tenant_id, target }: Entry): string =>
     expandTemplate(template!.text, { tenant: tenant_id, rest: findWildcard(target, declared.match) ?? target });
-  const secret = (field: string, variable: string): string => {
+  const requireSecret = (field: string, variable: string): string => {
     const value = readSecret(env, variable);
     if (value === undefined) throw createError(field, `names ${variable}, which is not set`);
     return value;
   };
   const secrets = Object.fromEntries(
-    listVariables(declared).map(([field, variable]) => [field, secret(field, variable)]),
+    listVariables(declared).map(([field, variable]) => [field, requireSecret(field, variable)]),
   );
   const path = (name: string): string => resolve(folder, name);
   type.check?.(declared, secrets, createError, path);

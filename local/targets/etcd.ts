@@ -132,16 +132,16 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   };
 
   const range = (keyText: string) => ({ request_range: { key: encode(keyText) } });
-  const isAbsent = (keyText: string) => ({ target: "VERSION", key: encode(keyText), result: "EQUAL", version: "0" });
+  const makeAbsentCondition = (keyText: string) => ({ target: "VERSION", key: encode(keyText), result: "EQUAL", version: "0" });
   const proofKey = (attempt: Attempt) => proofs + formatOperandId(attempt);
   /** Key that `resolve` writes, so that a delayed request of the attempt fails. */
   const fenceKey = ({ change_id, attempt }: Attempt) => `${proofs}${change_id}/${attempt}`;
   const proof = (attempt: Attempt) => ({ key: encode(proofKey(attempt)), value: encode(attempt.attempt) });
 
   /** Conditions under which a key still holds what was expected. */
-  const compare = ({ entry, expected }: Write): object[] => {
+  const listConditions = ({ entry, expected }: Write): object[] => {
     const condition = { key: encode(key(entry)), result: "EQUAL" };
-    if (expected.raw === undefined) return [isAbsent(key(entry))];
+    if (expected.raw === undefined) return [makeAbsentCondition(key(entry))];
     return [
       { ...condition, target: "MOD", mod_revision: expected.version.split(" ")[0] },
       // A restored backup repeats revisions.
@@ -154,6 +154,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   const put = ({ entry, next, expected }: Write): object => {
     const request = { key: encode(key(entry)) };
     if (!next) return { request_delete_range: request };
+    // An existing key keeps its lease.
     return {
       request_put: { ...request, value: render(next), ...(expected.raw !== undefined && { ignore_lease: true }) },
     };
@@ -168,7 +169,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   const setMany = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
     const { attempt } = writes[0]!;
     const transaction = {
-      compare: [...writes.flatMap(compare), isAbsent(fenceKey(attempt))],
+      compare: [...writes.flatMap(listConditions), makeAbsentCondition(fenceKey(attempt))],
       success: [...writes.map(put), ...listProofs(writes)],
       failure: [...writes.map(({ entry }) => range(key(entry))), range(fenceKey(attempt))],
     };

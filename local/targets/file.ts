@@ -27,7 +27,7 @@ declare module "../../lib/store/store.ts" {
 export interface FileTargetOptions {
   /** The name of the system; `file` when absent. */
   name?: string;
-  /** The configured path, which names the target: so a restored copy in another folder has the same targets. `path` when absent. */
+  /** The configured path, which names the target, so that a restored copy in another folder has the same targets. `path` when absent. */
   shownPath?: string;
   /** The config file; a missing folder is made by the first write. */
   path: string;
@@ -84,6 +84,7 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     const isEmpty = Object.keys(values).length === 0;
     if (next?.value === undefined) delete values[key];
     else setOwn<unknown>(values, key, next.value);
+    // The service would have removed its own empty object, so one that is present belongs to another program.
     if (next?.value !== undefined && isEmpty && (!presentValues || (await isServiceMade(tenant_id))))
       await recordMade(tenant_id, !presentValues);
     if (Object.keys(values).length > 0) setOwn<unknown>(config.values, tenant_id, values);
@@ -168,9 +169,11 @@ function recordChange(config: Config, { tenant_id, target, kind }: Entry, attemp
   const { superseded_by: _, ...recorded } = getOwn(changes, change_id) ?? {};
   const identity = { kind, target: spelledTarget, tenant_id };
   if (operation === "rollback") {
+    // The changes that this one superseded are now superseded by the later change.
     if (superseded_by !== undefined)
       for (const other of Object.values(changes))
         if (other.superseded_by === change_id) other.superseded_by = superseded_by;
+    // Without a later change, the replaced one owns the target again.
     if (replaced && superseded_by === undefined) {
       const { superseded_by: __, ...earlier } = getOwn(changes, replaced.change_id) ?? {};
       const owner: ChangeState = { ...identity, kind: replaced.kind, state: "applied", at: replaced.at, ...earlier };

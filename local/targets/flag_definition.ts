@@ -10,7 +10,7 @@ export interface Flag {
   metadata?: unknown;
 }
 
-const MAX_WEIGHTS = 2_147_483_647;
+const MAX_WEIGHT_SUM = 2_147_483_647;
 
 /** Operations of JsonLogic and of flagd. */
 const OPERATIONS = new Set(
@@ -61,7 +61,7 @@ function findSharesProblem(operands: unknown, variants: JsonObject): string | un
       return "a weight of its fractional is not a whole number of 0 or more";
     sum += typeof weight === "number" ? weight : 0;
   }
-  return sum > MAX_WEIGHTS ? `the weights of its fractional are more than ${MAX_WEIGHTS} in all` : undefined;
+  return sum > MAX_WEIGHT_SUM ? `the weights of its fractional are more than ${MAX_WEIGHT_SUM} in all` : undefined;
 }
 
 function findFirstProblem<T>(list: readonly T[], find: (one: T) => string | undefined): string | undefined {

@@ -113,7 +113,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     },
 
     checkHeld(entry, current) {
-      if (isDefinition(entry.value) || (current.value !== undefined && hasValue(current.value, entry.value)))
+      if (isDefinition(entry.value) || (current.value !== undefined && isSameValue(current.value, entry.value)))
         return undefined;
       try {
         requireVariant(current, entry.value);
@@ -154,7 +154,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
   });
 }
 
-/** Returns the text when a flagd reader accepts the file; one invalid flag makes readers reject all of it. */
+/** Returns the text if flagd accepts the file, which it rejects for one invalid flag. Throws `FileUnusable`. */
 function requireUsable(text: string | undefined): string {
   if (text === undefined) throw new FileUnusable("does not exist", 'create it with {"flags": {}}');
   let content: unknown;
@@ -200,13 +200,13 @@ const readText = (raw: string, entry: Entry): TargetValue => ({
   raw,
 });
 
-const hasValue = (value: unknown, other: unknown): boolean => canonicalJson(value) === canonicalJson(other);
+const isSameValue = (value: unknown, other: unknown): boolean => canonicalJson(value) === canonicalJson(other);
 
 /** Finds the variant to make the default. Throws `TargetRejected`. */
 function requireVariant({ raw }: TargetValue, value: unknown): string {
   if (raw === undefined) throw new TargetRejected("the flag does not exist; propose its complete definition");
   const flag = parseStrictJson(raw) as Flag;
-  const [variantName] = Object.entries(flag.variants).find(([, variant]) => hasValue(variant, value)) ?? [];
+  const [variantName] = Object.entries(flag.variants).find(([, variant]) => isSameValue(variant, value)) ?? [];
   if (variantName === undefined)
     throw new TargetRejected("no variant of the flag has this value; propose a complete definition");
   if (readCommonValue({ ...flag, defaultVariant: variantName }) === undefined)
@@ -235,7 +235,7 @@ const setChangeId = (text: string, change_id: string): string =>
 /** Returns the stored text when it has the stored value. Throws `TargetRejected`. */
 function checkRaw({ value, raw }: TargetValue): string {
   const flag = parseStrictJson(raw!) as Flag;
-  const isSame = hasValue(removeChangeId(flag), value) || hasValue(readCommonValue(flag) ?? null, value);
+  const isSame = isSameValue(removeChangeId(flag), value) || isSameValue(readCommonValue(flag) ?? null, value);
   if (!isSame) throw new TargetRejected("the stored text of the flag differs from its stored value");
   return raw!;
 }

@@ -25,7 +25,7 @@ export function findWrapProblem(raw: string | undefined, goal: Flag | undefined)
     return "the present targeting of the flag is not valid";
   if (!goal) return undefined;
   const names = isTargeted(goal) ? Object.keys(goal.variants) : [goal.defaultVariant!];
-  const other = names.find((name) => isTargeted(goal) && !isSame(getOwn(flag.variants, name), goal.variants[name]));
+  const other = names.find((name) => isTargeted(goal) && !isAbsentOrSame(getOwn(flag.variants, name), goal.variants[name]));
   if (other !== undefined)
     return `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
   // Programs request one type; for a variant of another type they would use their default.
@@ -69,9 +69,11 @@ function readGoal(flag: Flag, goal: Flag, salt: string): { rule: unknown; varian
     return { rule: { if: [{ "==": [targeting, null] }, fallback, targeting] }, variants };
   }
   const value = goal.variants[fallback];
-  const name = [fallback, "treated", salt].find((one) => isSame(getOwn(flag.variants, one), value))!;
+  // The first name that the flag does not use for another value; the salt names this change.
+  const name = [fallback, "treated", salt].find((one) => isAbsentOrSame(getOwn(flag.variants, one), value))!;
   return { rule: name, variants: { [name]: value } };
 }
 
-const isSame = (present: unknown, value: unknown): boolean =>
+/** Checks that a flag has no variant of this name yet, or the same value for it. */
+const isAbsentOrSame = (present: unknown, value: unknown): boolean =>
   present === undefined || canonicalJson(present) === canonicalJson(value);

@@ -74,12 +74,12 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
   };
 
   /** Files of the commit that was read last. */
-  let files: { tip: string; values: Map<string, TargetValue> } = { tip: "", values: new Map() };
+  let fileCache: { tip: string; values: Map<string, TargetValue> } = { tip: "", values: new Map() };
 
   const readFrom = async (tip: string, entry: Entry, signal: AbortSignal): Promise<TargetValue> => {
     if (isPatch(entry)) return readPatch(repository, entry.value as Patch, tip, signal);
-    if (files.tip !== tip) files = { tip, values: new Map() };
-    const { values } = files;
+    if (fileCache.tip !== tip) fileCache = { tip, values: new Map() };
+    const { values } = fileCache;
     const path = findPath(entry);
     const value = values.get(path) ?? (await readJsonFile(repository, tip, path, signal));
     values.set(path, value);
@@ -139,6 +139,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
         text: next && renderFile(current[at]!, next),
       }));
       const files = rendered.filter(({ text }, at) => text !== current[at]!.raw);
+      // Without a push, only the server can confirm a conflict, or that nothing is to be done.
       if (cached !== undefined && (index >= 0 || files.length === 0)) continue;
       if (index >= 0) return { done: false, index, conflict: current[index]! };
       if (files.length === 0) return { done: true, versions: current.map(({ version }) => version) };

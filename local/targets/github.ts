@@ -65,10 +65,8 @@ export function checkGithub(
     readKey(path(github.key_file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw createError(
-      "github.key_file",
-      code?.startsWith("ERR_") || code === undefined ? message : `cannot be read (${code})`,
-    );
+    const isReadError = code !== undefined && !code.startsWith("ERR_");
+    throw createError("github.key_file", isReadError ? `cannot be read (${code})` : message);
   }
 }
 

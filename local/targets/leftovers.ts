@@ -15,6 +15,7 @@ export async function removeLeftovers(
   now: number,
 ): Promise<void> {
   const path = await files.realpath(link).catch(() => link);
+  // The line break stands for the unique part of the name.
   const [start = "", end = ""] = basename(temporaryPath(path, "\n")).split("\n");
   for (const name of await files.readdir(dirname(path))) {
     const unique = name.startsWith(start) && name.endsWith(end) ? name.slice(start.length, -end.length) : "";

@@ -67,6 +67,7 @@ export function renderConfig({ values, changes, ...rest }: Config, header: Heade
   const { product_id, instance_id, change_id, state, updated_at } = header;
   const revision = rest.revision + 1;
   const members = { format: FORMAT, product_id, instance_id, revision, change_id, state, updated_at };
+  // `members` comes first for the order, and again because `rest` has the former values.
   return `${JSON.stringify({ ...members, ...rest, ...members, values, changes }, null, 2)}\n`;
 }
 

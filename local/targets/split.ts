@@ -23,7 +23,7 @@ export function toFlagdDefinition(key: string, { unit, shares }: UserSplit): Fla
   };
 }
 
-/** Explains why Unleash cannot tell users apart by a unit: two names of its own assign at random. */
+/** Explains why Unleash cannot distinguish users by a unit; for `default` and `random` it does not read an attribute. */
 export const findStickinessProblem = (by: Pick<UserSplit, "unit">): string | undefined =>
   findUnitProblem(by) ??
   (by.unit === "default" || by.unit === "random"

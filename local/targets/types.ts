@@ -60,8 +60,8 @@ interface SystemType {
   open(parts: OpenParts): TargetSystem | ProductAdapter;
 }
 
-const path = () => nonEmptyText();
-const variable = () =>
+const pathField = () => nonEmptyText();
+const variableField = () =>
   z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
 const keyTemplate = (declared: Fields) => ({ field: "key", text: (declared["key"] as string | undefined) ?? "{rest}" });
 const readText = (declared: Fields, field: string, defaultText?: string): string =>
@@ -82,7 +82,7 @@ function checkField(field: string, createError: CreateError, check: () => unknow
 /** All types of target systems, by their name in the file. */
 export const TYPES: Readonly<Record<string, SystemType>> = {
   file: {
-    fields: { path: path() },
+    fields: { path: pathField() },
     describe: describeDeclared,
     open: ({ declared, store, identity, clock, path }) =>
       fileTarget({
@@ -95,7 +95,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       }),
   },
   flagd: {
-    fields: { file: path(), key: nonEmptyText().optional() },
+    fields: { file: pathField(), key: nonEmptyText().optional() },
     template: keyTemplate,
     describe: describeDeclared,
     open: ({ declared, clock, key, path }) =>
@@ -112,7 +112,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       url: nonEmptyText(),
       project: nonEmptyText().optional(),
       environment: nonEmptyText(),
-      token_env: variable(),
+      token_env: variableField(),
       key: nonEmptyText().optional(),
     },
     template: keyTemplate,
@@ -131,7 +131,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
   },
   postgres: {
     fields: {
-      url_env: variable(),
+      url_env: variableField(),
       table: nonEmptyText(),
       key_column: nonEmptyText(),
       value_column: nonEmptyText(),
@@ -154,8 +154,8 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     fields: {
       url: nonEmptyText(),
       key: nonEmptyText().optional(),
-      user_env: variable().optional(),
-      password_env: variable().optional(),
+      user_env: variableField().optional(),
+      password_env: variableField().optional(),
     },
     template: keyTemplate,
     check: ({ url }, _, createError) => checkField("url", createError, () => parseOrigin(String(url))),
@@ -177,7 +177,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
       path: nonEmptyText(),
       ssh_key_file: nonEmptyText().optional(),
       known_hosts_file: nonEmptyText().optional(),
-      token_env: variable().optional(),
+      token_env: variableField().optional(),
       signing_key_file: nonEmptyText().optional(),
     },
     template: (declared) => ({ field: "path", text: readText(declared, "path") }),
@@ -200,7 +200,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
     },
   },
   webhook: {
-    fields: { url: nonEmptyText(), secret_env: variable() },
+    fields: { url: nonEmptyText(), secret_env: variableField() },
     check({ url }, { secret_env }, createError) {
       checkField("url", createError, () => checkWebhookUrl(String(url)));
       checkField("secret_env", createError, () => parseWebhookKey(secret_env!));

@@ -89,6 +89,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   const api = unleashApi(options);
   const runInOrder = createKeyedMutex();
   const projectPath = `/projects/${encodeURIComponent(project)}/features`;
+  // Unleash limits a tag to 50 characters.
   const toTag = ({ change_id, attempt }: Attempt): string => `${change_id.slice(0, 41)}/${attempt.slice(-8)}`;
 
   const readEvents = async (flag: string, query: string, signal: AbortSignal): Promise<Event[]> =>
@@ -204,8 +205,8 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   };
 
   /**
-   * Waits until Unleash has recorded the stages of an archived flag. It inserts them after its answers, and the server ends
-   * itself when the flag is deleted before. Servers without a lifecycle, 404, have nothing to wait for.
+   * Waits until Unleash has recorded the stages of an archived flag. It inserts them after its answers, and its process
+   * exits if the flag is deleted before that. Servers without a lifecycle, 404, have nothing to wait for.
    */
   const waitForArchiving = async (flag: string, signal: AbortSignal): Promise<void> => {
     for (let waited = 0; waited < MAX_ARCHIVING_MS; waited += ARCHIVING_POLL_MS) {

@@ -98,5 +98,5 @@ function describeRejection(status: number, text: string): string {
   return `Unleash rejects it (${status}${findErrorName(text)})`;
 }
 
-/** The name of an error, such as `BadDataError`. */
+/** Returns a space and the name of an error, such as `BadDataError`; empty when there is none. */
 const findErrorName = (text: string): string => / *"name" *: *"(\w{1,40})"/.exec(text)?.[1]?.replace(/^/, " ") ?? "";

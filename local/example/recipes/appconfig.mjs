@@ -1,6 +1,6 @@
 /**
  * AWS AppConfig, API 2019-10-09: a target is a member of one JSON document in the hosted configuration store. A write
- * creates a version that follows the deployed one (`Latest-Version-Number`), and deploys it. While a deployment runs or bakes
+ * creates a version that follows the deployed one (`Latest-Version-Number`), and deploys it. While a deployment runs or bakes,
  * AppConfig starts no other, so use a deployment strategy of 100 % without duration and bake time. Needs `npm install aws4fetch` and the rights
  * appconfig:ListDeployments, StartDeployment, and Get, Create and DeleteHostedConfigurationVersion.
  *
@@ -53,10 +53,9 @@ export function appconfig({ url, application, profile, profileName, environment,
         await request(deployments, { method: "POST", headers: json, body, send });
       } catch (error) {
         // A version that is not deployed would make the next creation a conflict.
-        if (error instanceof Conflict) await request(`${versions}/${newVersion}`, { method: "DELETE", send });
-        if (error instanceof Conflict)
-          throw new RequestRejected("another deployment is running; try again when it is complete", 409);
-        throw error;
+        if (!(error instanceof Conflict)) throw error;
+        await request(`${versions}/${newVersion}`, { method: "DELETE", send });
+        throw new RequestRejected("another deployment is running; try again when it is complete", 409);
       }
     },
   };

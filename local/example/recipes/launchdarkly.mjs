@@ -27,7 +27,7 @@ export function launchdarkly({ url = "https://app.launchdarkly.com", token, proj
     },
 
     async write(change, value, { version: { on, variation, variations } }) {
-      const next = variations.findIndex((variation) => isDeepStrictEqual(variation.value, value.serves));
+      const next = variations.findIndex((one) => isDeepStrictEqual(one.value, value.serves));
       if (next === -1) throw new RequestRejected("no variation of the flag has this value");
       const [onPath, variationPath] = ["on", "fallthrough/variation"].map(
         (path) => `/environments/${environment}/${path}`,

@@ -102,6 +102,7 @@ export function operations(system, path) {
       const { record, isLatest, changes, store } = await loadRecord(change);
       const read = await system.read(change);
       if (record && isInEffect(record)) {
+        // After a later change of the target, nothing is to be written for this one.
         const isDone = !isLatest || isEqual(read.value, change.value);
         if (!isDone && !isEqual(toAdapterValue(read.value), record.previous)) throw new Conflict();
         if (!isDone) await system.write(change, change.value, read);

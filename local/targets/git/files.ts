@@ -31,6 +31,7 @@ export async function readJsonFile(
   signal: AbortSignal,
 ): Promise<TargetValue> {
   const parts = path.split("/");
+  // One call reads all folders on the path, and the file if the clone has it.
   const folders = parts.map((_, depth) => `${commit}:${parts.slice(0, depth).join("/")}`);
   const objects = await readObjects(repository, [...folders, `${commit}:${path}`], { signal });
   const id = findFile(parts, objects);
@@ -140,6 +141,7 @@ export async function commitFiles(
   const changed = (await repository.output(args, { signal })).split("\0").slice(0, -1);
   const versions = new Map(
     files.map((file) => {
+      // Each path follows its record `:mode mode id id status`, whose second id is the new one.
       const change = changed[changed.indexOf(file.path) - 1] ?? "";
       return [file.path, file.text === undefined ? ABSENT.version : change.split(" ")[3]!];
     }),

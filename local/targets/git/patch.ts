@@ -154,7 +154,7 @@ async function mergeTrees(
   { at }: Attempt,
   signal: AbortSignal,
 ): Promise<string> {
-  // `merge-tree` takes commits, so each tree gets one; the common parent of two is that with the patch.
+  // `merge-tree` takes commits, so each tree gets one. The parent of the two sides, their merge base, has the tree with the patch.
   const commitTree = (tree: string, ...parents: string[]): Promise<string> =>
     repository.commit({ tree, parents, message: "a side of a merge\n", at }, signal);
   const parent = await commitTree(headTree);

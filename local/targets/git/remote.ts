@@ -51,8 +51,8 @@ function parseScheme(url: string): string {
   return scheme;
 }
 
-/** Returns the path in the form that ssh takes within an option; throws `TypeError`. */
-function quoteFile(option: string, path: string): string {
+/** Returns the absolute path, which can stand in an option of ssh without quotes; throws `TypeError`. */
+function resolvePlainPath(option: string, path: string): string {
   const absolute = resolve(path);
   // ssh expands % and splits at spaces and quotation marks, and git passes the command to a shell.
   if (!/^[\w/.+,=@-]+$/.test(absolute)) throw new TypeError(`${option} must be a path of letters, digits and /._+,=@-`);
@@ -65,14 +65,14 @@ function sshCommand({ sshKeyFile, knownHostsFile }: RemoteOptions): string {
   const options = [
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
-    `UserKnownHostsFile=${quoteFile("knownHostsFile", knownHostsFile)}`,
+    `UserKnownHostsFile=${resolvePlainPath("knownHostsFile", knownHostsFile)}`,
     "GlobalKnownHostsFile=/dev/null",
     "IdentitiesOnly=yes",
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
   ];
   const flags = options.map((option) => `-o ${option}`).join(" ");
-  return `ssh -F /dev/null ${flags} -i ${quoteFile("sshKeyFile", sshKeyFile)}`;
+  return `ssh -F /dev/null ${flags} -i ${resolvePlainPath("sshKeyFile", sshKeyFile)}`;
 }
 
 /** Checks address and credentials; throws `TypeError` with a sentence for people, which holds no secret. */
@@ -95,7 +95,7 @@ export function parseRemote(options: RemoteOptions): Remote {
     ["fetch.fsckObjects", "true"],
     ["gc.auto", "0"],
     ["maintenance.auto", "false"],
-    // Files follow a renamed folder by a guess only.
+    // Otherwise git guesses that new files belong into a folder that was renamed.
     ["merge.directoryRenames", "false"],
     ["remote.origin.url", url],
   ];
