@@ -54,10 +54,10 @@ const isPlain = ({ start, end, body }, text) =>
 /** Returns the edits that rewrite an arrow function. */
 function listEdits({ start, end, async, params: [first], expression, body }, text) {
   const head = async ? start + "async".length : start;
-  const bare = first !== undefined && text.slice(head, first.start).trim() === "";
+  const hasBareParameter = first !== undefined && text.slice(head, first.start).trim() === "";
   const arrow = text.lastIndexOf("=>", body.start);
-  const keyword = { at: head, put: `${/[\w$]/.test(text[head - 1] ?? "") ? " " : ""}function${bare ? "(" : ""}` };
-  const parameters = bare ? ")" : "";
+  const keyword = { at: head, put: `${/[\w$]/.test(text[head - 1] ?? "") ? " " : ""}function${hasBareParameter ? "(" : ""}` };
+  const parameters = hasBareParameter ? ")" : "";
   if (!expression) return [keyword, { at: arrow, cut: "=>".length, put: parameters }];
   // A value on the line after a return is not returned.
   const [open, close] = NEW_LINE.test(text.slice(arrow, body.start)) ? ["(", ")"] : ["", ""];

@@ -47,7 +47,7 @@ import { consoleFunction } from "./lib/hosts/lambda/console.ts";
 export const handler = consoleFunction(packed);
 `;
 
-/** The entry of one handler's function. */
+/** Returns the source text of one handler's function. */
 function createHandlerEntry(file) {
   if (!API_DESCRIBING[file]) return entry(importModules([file]), { acting: ACTING.includes(file) });
   return entry(
@@ -56,7 +56,7 @@ function createHandlerEntry(file) {
   );
 }
 
-/** The entry of a group's function. */
+/** Returns the source text of a group's function. */
 function createGroupEntry(group, files) {
   if (group === DESCRIBING_GROUP) return entry(`${ALL_ENDPOINTS}const modules = [endpoints];`, { group });
   return entry(importModules(files), { group, acting: group === ACTING_GROUP });

@@ -52,7 +52,7 @@ const listFiles = (...folders) =>
   git("ls-files", "--", ...folders, ...UNCHECKED)
     .split("\n")
     .filter((file) => existsSync(file));
-/** Yields every line of a file in the form of `addedLines`. */
+/** Returns every line of a file, in the form that `addedLines` yields. */
 const allLines = (file) =>
   readFileSync(file, "utf8")
     .split("\n")

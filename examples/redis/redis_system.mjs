@@ -105,6 +105,7 @@ export function redisSystem({ url, prefix, name = "redis" }) {
 
     /** Cancels the attempt if its key does not exist, so that a script that arrives later sets nothing. */
     async resolve(_entry, attempt, signal) {
+      // Half of the lifetime is a margin, for example for clocks that differ.
       const mayHaveExpired = Date.now() - Date.parse(attempt.at) > (ATTEMPT_TTL_SECONDS / 2) * 1000;
       if (mayHaveExpired) return undefined;
       const expiration = { type: "EX", value: ATTEMPT_TTL_SECONDS };

@@ -28,9 +28,9 @@ copyWith("product_intent.json", "SHA-256 OF THE AGENT'S SECRET", hash);
 copyWith("targets.json", "FOLDER", folder);
 copyFileSync(example("flags.flagd.json"), join(folder, "flags.flagd.json"));
 
-/** The repository on the server, and the clone that the shop runs from. */
 const git = (...words) => execFileSync("git", words, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
 const ana = ["-c", "user.name=Ana", "-c", "user.email=ana@teashop.example"];
+// The repository on the server, and the clone that the shop runs from.
 git("init", "-q", "--bare", "-b", "main", "app.git");
 git("init", "-q", "-b", "main", "live");
 cpSync(example("app"), join(folder, "live"), { recursive: true });

@@ -25,7 +25,7 @@ const MAX_LATE_MS = 25 * 3600 * 1000;
 interface AutomaticChange {
   /** `approved`, or the time at which it applies. */
   applyWhen: unknown;
-  /** Undefined while it is not approved; each later consent moves it. */
+  /** Time of its latest consent; undefined while it is not approved. */
   approvedAt: string | undefined;
   /** Time of the consent that approved it; later consents do not move it. */
   approvedSince: string | undefined;
@@ -56,7 +56,7 @@ export function createAutomationCheck() {
   return (entry: Entry, line: number): Finding | undefined => {
     const { eventType, id, timestamp } = entry;
     const change = decodeUtf8(entry.changeId);
-    const finding = (message: string): Finding => ({ line, entry: id, rule: "form", message });
+    const createFinding = (message: string): Finding => ({ line, entry: id, rule: "form", message });
     const detail = parseDetail(entry);
     const { actor, status, authenticated = null } = detail;
     const automaticChange = automatic.get(change);
@@ -76,24 +76,24 @@ export function createAutomationCheck() {
       automaticChange.firstApprovedAt ??= automaticChange.approvedAt;
     }
     if (eventType === "automation_stopped") {
-      if (!automaticChange) return finding("it stops the automatic apply of a change that has none");
+      if (!automaticChange) return createFinding("it stops the automatic apply of a change that has none");
       automatic.delete(change);
       stopped.set(change, automaticChange);
     }
     if (actor !== SERVICE) return undefined;
-    if (authenticated !== null) return finding(NAMES_AUTHENTICATION);
+    if (authenticated !== null) return createFinding(NAMES_AUTHENTICATION);
     if (eventType === "automation_stopped" || eventType === "change_apply_failed") return undefined;
-    if (eventType !== "change_applied") return finding(OTHER_ACTION);
+    if (eventType !== "change_applied") return createFinding(OTHER_ACTION);
     // An apply whose success was found out later may have begun before the automation was stopped, the approval revoked or the
     // 24 hours over. It still needs a consent, and its time.
     const isResolvedLater = (detail["late"] ?? detail["resolved_after_interruption"]) === true;
     const automation = automaticChange ?? (isResolvedLater ? stopped.get(change) : undefined);
-    if (!automation) return finding(NOT_AUTOMATIC);
+    if (!automation) return createFinding(NOT_AUTOMATIC);
     const problem = findProblem(
       isResolvedLater ? { ...automation, approvedAt: automation.firstApprovedAt } : automation,
       timestamp,
       isTimeExact && !isResolvedLater,
     );
-    return problem === undefined ? undefined : finding(problem);
+    return problem === undefined ? undefined : createFinding(problem);
   };
 }

@@ -110,8 +110,8 @@ function verifyParts(
     (text) => namedHashes.has(sha256(text)) && parseObject(text),
   );
   const { intents: trustedIntents, hashes: otherHashes } = readIntents(otherIntents, addFinding);
-  for (const [hash, intent] of trustedIntents) intents.set(hash, intent);
-  for (const hash of otherHashes) hashes.add(hash);
+  for (const [manifestHash, intent] of trustedIntents) intents.set(manifestHash, intent);
+  for (const manifestHash of otherHashes) hashes.add(manifestHash);
   for (const { entry } of provenEntries) {
     const problem = findDetailProblem(entry, parseObject(decodeUtf8(entry.detail)));
     if (problem !== undefined) addFinding(entry.id, "form", problem);

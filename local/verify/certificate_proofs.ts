@@ -8,12 +8,12 @@ import { createProofCheck, readProposal } from "./proofs.ts";
 
 /**
  * Returns the ids of the keys that validly signed entries (`signed`, by entry id), and the entries that had to be signed and are
- * not, or not validly (`unsigned`). `people`: keys that count instead of those of the intents.
+ * not, or not validly (`unsigned`). `trustedKeys`: keys that count instead of those of the intents.
  */
 export function verifySignatures(
   life: readonly RecordedEntry[],
   intents: ReadonlyMap<string, Intent>,
-  people: KeysByName | undefined,
+  trustedKeys: KeysByName | undefined,
   addFinding: AddFinding,
 ): { signed: Map<number, string>; unsigned: Set<number> } {
   const signed = new Map<number, string>();
@@ -27,7 +27,7 @@ export function verifySignatures(
   for (const step of life) {
     const { entry, detail } = step;
     const intent = intents.get(readManifestHash(detail));
-    const keys = people ?? intent?.keys;
+    const keys = trustedKeys ?? intent?.keys;
     if (detail["proof"] === undefined) {
       const signer = findRequiredSigner(step);
       if (!signer) continue;

@@ -188,7 +188,7 @@ function isEligible(
   intent: Intent | undefined,
   evidence: ConsentEvidence,
 ): boolean {
-  const { content, signed, trustedKeys: people, intents } = evidence;
+  const { content, signed, trustedKeys, intents } = evidence;
   if (!intent) return true;
   const name = normalizeName(String(recorded.detail["approver"]));
   const isEmergency = recorded.detail["emergency"] === true;
@@ -199,9 +199,10 @@ function isEligible(
   const groups = intent.idpGroups.get(name) ?? [];
   if (!groups.every((group) => Array.isArray(idp) && idp.includes(group))) return false;
   const keys = intent.keys.get(name) ?? [];
-  if (keys.length === 0 && !intent.signedOnly && (people?.get(name) ?? []).length === 0) return true;
+  const mustSign = keys.length > 0 || intent.signedOnly || (trustedKeys?.get(name) ?? []).length > 0;
+  if (!mustSign) return true;
   // A signature under an intent that is not in the file cannot be checked; the verdict is then only `consistent`.
-  const isChecked = people !== undefined || intents.has(readManifestHash(recorded.detail));
+  const isChecked = trustedKeys !== undefined || intents.has(readManifestHash(recorded.detail));
   const key = isChecked ? signed.get(recorded.entry.id) : stringOrUndefined(recorded.detail["key"]);
   return key !== undefined && (keys.some(({ id }) => id === key) || (keys.length === 0 && !intent.signedOnly));
 }

@@ -52,7 +52,7 @@ export function createContentsCheck(
   const erasedContents = new Map<string, { line: number; entry: number; digest: string }>();
   let expected: ExpectedContent | undefined;
 
-  const finding = (line: number, entry: number, rule: Finding["rule"], message: string): Finding => {
+  const reportUnfit = (line: number, entry: number, rule: Finding["rule"], message: string): Finding => {
     contents.unfit++;
     return { line, entry, rule, message };
   };
@@ -71,7 +71,7 @@ export function createContentsCheck(
     erasedContents.delete(entry.changeId);
     const change = decodeUtf8(entry.changeId);
     if (parseDetail(entry)["remaining_digest"] !== erased.digest)
-      return finding(
+      return reportUnfit(
         line,
         entry.id,
         "content",
@@ -102,13 +102,13 @@ export function createContentsCheck(
       if (prefix === current.erasedPrefix)
         erasedContents.set(current.entry.changeId, { line, entry: current.entry.id, digest });
       else if (digest !== current.digest)
-        return finding(line, current.entry.id, current.rule, "the content does not match the hash in its entry");
+        return reportUnfit(line, current.entry.id, current.rule, "the content does not match the hash in its entry");
       else if (current.rule === "intent") {
         const problem = findManifestProblem(
           decodeUtf8(text.slice(prefix.length, -1)),
           findPrincipals(String(current.digest)),
         );
-        if (problem !== undefined) return finding(line, current.entry.id, "intent", problem);
+        if (problem !== undefined) return reportUnfit(line, current.entry.id, "intent", problem);
         contents.intents++;
       } else {
         contents.changes++;
@@ -117,9 +117,9 @@ export function createContentsCheck(
         const applyWhen = content?.["apply_when"];
         const isSame = recorded === applyWhen && (applyWhen === undefined || typeof applyWhen === "string");
         if (content && !isSame)
-          return finding(line, current.entry.id, "content", "its apply_when is not that of its content");
+          return reportUnfit(line, current.entry.id, "content", "its apply_when is not that of its content");
         const problem = content && addContent(decodeUtf8(current.entry.changeId), content);
-        if (problem !== undefined) return finding(line, current.entry.id, "content", problem);
+        if (problem !== undefined) return reportUnfit(line, current.entry.id, "content", problem);
       }
       return undefined;
     },
@@ -127,7 +127,7 @@ export function createContentsCheck(
     finish: (): (Finding | undefined)[] => [
       reportMissing(),
       ...[...erasedContents].map(([change, { line, entry }]) =>
-        finding(line, entry, "content", `${decodeUtf8(change)} is marked as erased, but no entry records an erasure`),
+        reportUnfit(line, entry, "content", `${decodeUtf8(change)} is marked as erased, but no entry records an erasure`),
       ),
     ],
   };

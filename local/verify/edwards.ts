@@ -8,6 +8,7 @@ export function parseEd25519Key(raw: Buffer): KeyObject | undefined {
   if (raw.length !== 32) return undefined;
   const number = BigInt(`0x${Buffer.from(raw).reverse().toString("hex")}`);
   const y = BigInt.asUintN(255, number);
+  // With these two values of y, x is 0, which has no sign.
   if (y >= P || ((y === 1n || y === P - 1n) && number >> 255n === 1n)) return undefined;
   try {
     return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });

@@ -262,5 +262,5 @@ function matchesParts(target: string, [begin = "", ...parts]: string[]): boolean
   return target.length >= from + end.length && target.endsWith(end);
 }
 
-/** Returns text in lower case as targets are compared, which are ASCII. */
+/** Converts a target, which is ASCII, to lower case, since targets are compared without case. */
 export const toLowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

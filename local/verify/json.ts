@@ -27,6 +27,7 @@ function requireWellFormed(value: unknown): void {
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
 function isTooDeep(text: string): boolean {
+  // Text with at most this many opening brackets cannot be too deep.
   if (text.split(/[[{]/, MAX_DEPTH + 2).length <= MAX_DEPTH + 1) return false;
   let depth = 0;
   for (const [bracket] of text.replace(STRING, "").matchAll(/[[\]{}]/g))

@@ -14,7 +14,7 @@ export interface LineBatch {
 }
 
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
-/** Bytes of a line that is too long which are returned. */
+/** Number of bytes that are returned of a line that is too long. */
 const MAX_SHOWN_BYTES = 100;
 const NEWLINE = 10;
 
@@ -25,6 +25,7 @@ export async function* readLines(chunks: Chunks): AsyncGenerator<LineBatch> {
   for await (const chunk of chunks) {
     const begin = chunk.indexOf(NEWLINE) + 1;
     const end = chunk.lastIndexOf(NEWLINE) + 1;
+    // The line that this chunk completes, and the complete lines after it.
     const parts = [
       ...(begin > 0 ? [Buffer.concat([...rest, chunk.subarray(0, begin)])] : []),
       ...(end > begin ? [chunk.subarray(begin, end)] : []),
@@ -34,6 +35,7 @@ export async function* readLines(chunks: Chunks): AsyncGenerator<LineBatch> {
       yield batch;
       if (batch.lastState !== "ended") return;
     }
+    // A copy, since the chunk may be reused.
     const unfinished = Buffer.from(chunk.subarray(end));
     if (end > 0) [rest, length] = [[], 0];
     rest.push(unfinished);

@@ -24,12 +24,12 @@ export function readLoss(entry: Entry): Loss | undefined {
     at: decodeUtf8(entry.timestamp),
     actor: stringOrUndefined(actor) ?? "",
     note: stringOrUndefined(note) ?? "",
-    known: before["head"] === null ? null : count(before["length"]),
-    continues: count(length),
+    known: before["head"] === null ? null : readCount(before["length"]),
+    continues: readCount(length),
   };
 }
 
-const count = (value: unknown): number => (isIntegerAtLeast(value, -Infinity) ? value : 0);
+const readCount = (value: unknown): number => (isIntegerAtLeast(value, -Infinity) ? value : 0);
 
 /** Describes a loss in one sentence. */
 export function lossText({ entry, at, actor, known, continues }: Loss): string {

@@ -71,7 +71,7 @@ export function findBrokenPolicyBound(
   return content["stages"] !== undefined && !boundsRollouts ? "stages" : undefined;
 }
 
-/** Checks that a mandate is in force at a time. */
+/** Checks that a time is within the period of a mandate, and before the latest end that the policy allows. */
 export function isWithinPeriod(timestamp: string, { bounds, first }: MandateState, policy: MandatePolicy): boolean {
   const [from, until] = [stringOrUndefined(bounds["from"]) ?? "", stringOrUndefined(bounds["until"]) ?? ""];
   return timestamp >= from && timestamp < until && parseMoment(timestamp) < computeLatestEnd(first, policy);
@@ -84,6 +84,7 @@ function computeLatestEnd(first: MandateState["first"], { maxDays }: MandatePoli
   const [signed, drafted] = [first?.entry.timestamp, first?.detail["created_at"]].map((one) =>
     parseMoment(stringOrUndefined(one) ?? ""),
   ) as [number, number];
+  // Unlike `Math.min`, this takes the time of the signature if `created_at` is no time (NaN).
   return (drafted < signed ? drafted : signed) + maxDays * DAY_MS;
 }
 

@@ -14,10 +14,10 @@ export interface CertificateEntries {
 
 /** Divides the entries of a certificate. */
 export function divideEntries(all: readonly RecordedEntry[]): CertificateEntries {
-  const signed = all.find(isMandateEntry)?.entry.id ?? Infinity;
-  const proposed = all.find(({ entry }) => entry.eventType === "change_proposed")?.entry.id ?? Infinity;
+  const firstMandateId = all.find(isMandateEntry)?.entry.id ?? Infinity;
+  const proposalId = all.find(({ entry }) => entry.eventType === "change_proposed")?.entry.id ?? Infinity;
   const isAboutMandate = (one: RecordedEntry): boolean =>
-    isMandateEntry(one) || (isLoss(one) && one.entry.id > signed && one.entry.id < proposed);
+    isMandateEntry(one) || (isLoss(one) && one.entry.id > firstMandateId && one.entry.id < proposalId);
   return { life: all.filter((one) => !isAboutMandate(one)), mandates: all.filter(isAboutMandate) };
 }
 

@@ -51,12 +51,12 @@ export function applyEntry(
   const isSigning = eventType === "mandate_signed" || eventType === "mandate_resumed";
   mandate.revision += isSigning ? 0 : 1;
   if (detail["revision"] !== mandate.revision) return NOT_NEXT;
-  if (eventType === "mandate_signed") return sign(mandate, recorded);
+  if (eventType === "mandate_signed") return applySignature(mandate, recorded);
   if (mandate.status !== "active" && mandate.status !== "suspended") {
     const isDraftRevoked = eventType === "mandate_ended" && mandate.status === "draft" && mandate.first !== undefined;
     if (!isDraftRevoked) return NOT_NEXT;
   }
-  if (eventType === "mandate_narrowed") return narrow(mandate, recorded, evidence);
+  if (eventType === "mandate_narrowed") return applyNarrowing(mandate, recorded, evidence);
   if (eventType === "mandate_suspended") {
     mandate.status = "suspended";
     mandate.resumes = [];
@@ -77,7 +77,7 @@ function applyLoss(mandate: MandateState): void {
   }
 }
 
-function sign(mandate: MandateState, recorded: RecordedEntry): string | undefined {
+function applySignature(mandate: MandateState, recorded: RecordedEntry): string | undefined {
   const { detail, entry } = recorded;
   const bounds = isObject(detail["bounds"]) ? detail["bounds"] : {};
   const { systems } = detail;
@@ -93,7 +93,7 @@ function sign(mandate: MandateState, recorded: RecordedEntry): string | undefine
   return undefined;
 }
 
-function narrow(mandate: MandateState, recorded: RecordedEntry, evidence: SigningEvidence): string | undefined {
+function applyNarrowing(mandate: MandateState, recorded: RecordedEntry, evidence: SigningEvidence): string | undefined {
   const { narrow } = recorded.detail;
   const intent = evidence.intents.get(readManifestHash(recorded.detail));
   if (!isNarrowing(mandate.bounds, narrow, intent?.directions)) return "a narrowing of its mandate makes a bound wider";
@@ -104,7 +104,7 @@ function narrow(mandate: MandateState, recorded: RecordedEntry, evidence: Signin
   return undefined;
 }
 
-/** The names of the systems that the signers of a mandate saw. */
+/** Lists the names of the systems that the signers of a mandate saw. */
 export const listSystems = ({ systems }: MandateState): unknown[] =>
   Array.isArray(systems)
     ? systems.flatMap((system) => (isObject(system) ? (stringOrUndefined(system["name"]) ?? []) : []))

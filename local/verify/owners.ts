@@ -21,6 +21,7 @@ export function createOwnerCheck() {
     const change = decodeUtf8(entry.changeId);
     if (eventType === "change_applied")
       for (const { key, facts } of listTargetFacts(entry)) {
+        // The change that owned the target before.
         removeOwner(stringOrUndefined(facts["target_held"]) ?? "", key);
         addOwner(change, key);
       }
@@ -28,6 +29,7 @@ export function createOwnerCheck() {
       for (const { key, facts } of listTargetFacts(entry)) {
         if (eventType === "change_rollback_failed" && facts["target_holds"] === undefined) continue;
         removeOwner(change, key);
+        // The change that owns the target after the rollback.
         const next = stringOrUndefined(facts["target_holds"]);
         if (next !== undefined) addOwner(next, key);
       }

@@ -74,7 +74,7 @@ export function createPlanCheck() {
   const findUnknownTarget = ({ keys }: PlanState, sets: unknown): string | undefined =>
     readTargets(sets, 1)?.every((key) => keys.includes(key)) ? undefined : NO_TARGETS;
 
-  /** Explains what is wrong with the states of a plan's targets after a failure; an edited change names no targets. */
+  /** Explains what is wrong with the states of a plan's targets after a failure; an entry without `sets` names none. */
   const findFailureProblem = (plan: PlanState, sets: unknown, host: unknown): string | undefined => {
     if (sets === undefined) return undefined;
     const problem = findUnknownTarget(plan, sets);

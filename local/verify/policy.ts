@@ -56,19 +56,19 @@ export function parseKeys(principals: unknown): KeysByName {
 
 function parsePrincipalKey(key: unknown): Key {
   if (!isObject(key)) throw new TypeError("principals");
-  const text = (name: string): string => {
+  const requireText = (name: string): string => {
     const value = key[name];
     if (typeof value !== "string") throw new TypeError("principals");
     return value;
   };
-  if (text("type") === "ssh") {
-    const public_key = decodeBase64(text("public_key").split(" ")[1], "base64");
+  if (requireText("type") === "ssh") {
+    const public_key = decodeBase64(requireText("public_key").split(" ")[1], "base64");
     if (public_key) return { type: "ssh", id: fingerprint(public_key), public_key };
-  } else if (text("type") === "webauthn") {
-    const public_key = decodeBase64(text("public_key"), "base64url");
+  } else if (requireText("type") === "webauthn") {
+    const public_key = decodeBase64(requireText("public_key"), "base64url");
     const origins: unknown = key["origins"] ?? undefined;
     const isList = origins === undefined || (Array.isArray(origins) && origins.every((one) => typeof one === "string"));
-    const credential = { credential_id: text("credential_id"), rp_id: text("rp_id"), origins: origins as string[] };
+    const credential = { credential_id: requireText("credential_id"), rp_id: requireText("rp_id"), origins: origins as string[] };
     if (public_key && isList) return { type: "webauthn", id: fingerprint(public_key), public_key, ...credential };
   }
   throw new TypeError("principals");

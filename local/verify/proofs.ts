@@ -110,8 +110,9 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
   const proofs: Proofs = { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 };
   const intents = createIntentRegistry();
 
-  /** Explains why an unsigned decision had to be signed; undefined where it need not. */
+  /** Explains why an unsigned decision had to be signed; undefined where it need not. Counts it if only the policy lists keys. */
   const findMissingProof = (entry: Entry, detail: JsonObject): string | undefined => {
+    // A decision of the service itself may be unsigned, like a proposal.
     const { decision = "propose", by } = readDecision(entry, detail);
     if (MAY_BE_UNSIGNED.has(decision) || by === undefined) return undefined;
     if (intents.listKeys(detail, by).length > 0) return `its intent lists keys of ${by}, but it has no signature`;
@@ -119,7 +120,7 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
     return undefined;
   };
 
-  /** Explains why a proof is invalid; undefined where it is valid. */
+  /** Explains why a proof is invalid; counts it and returns undefined where it is valid. */
   const findProofProblem = (entry: Entry, detail: JsonObject): string | undefined => {
     const stated = buildStatement(entry, detail, proposals.get(decodeUtf8(entry.changeId)));
     if (!stated || detail["statement"] !== stated.statement) return "its statement does not match the entry";
@@ -155,15 +156,15 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
     /** Returns what is invalid in an entry's proof or decision. */
     check(entry: Entry, line: number): Finding | undefined {
       if (!DECIDING_EVENTS.has(entry.eventType) && !entry.detail.includes('"proof":')) return undefined;
-      const finding = (rule: Finding["rule"], message: string | undefined): Finding | undefined =>
+      const createFinding = (rule: Finding["rule"], message: string | undefined): Finding | undefined =>
         message === undefined ? undefined : { line, entry: entry.id, rule, message };
       const detail = parseObject(decodeUtf8(entry.detail));
       const problem = findDetailProblem(entry, detail);
-      if (!detail || problem !== undefined) return finding("form", problem);
+      if (!detail || problem !== undefined) return createFinding("form", problem);
       if (entry.eventType === "change_proposed" && !proposals.has(decodeUtf8(entry.changeId)))
         proposals.set(decodeUtf8(entry.changeId), readProposal(detail));
-      if (entry.eventType === "intent_in_force") return finding("intent", intents.addIntent(entry.id, detail));
-      return finding("proof", (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail));
+      if (entry.eventType === "intent_in_force") return createFinding("intent", intents.addIntent(entry.id, detail));
+      return createFinding("proof", (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail));
     },
   };
 }
@@ -253,6 +254,7 @@ function buildStatement(
     (name === "seen" && Array.isArray(fact) && fact.every((one) => typeof one === "string"));
   if (!Object.entries(facts).every(isFact)) return undefined;
   const names = [...Object.keys(facts), ...PLACE_MEMBERS, ...Object.keys(isObject(kpis) ? kpis : {})].sort();
+  // The names select the members at every level, and put them in order.
   return { statement: JSON.stringify(facts, names), by };
 }
 

@@ -313,7 +313,7 @@ function findDecisionProblem(
   if (!isFiniteNumber(hours) || !isFiniteNumber(silent)) return "its hours or silent is not a number";
   const decidedAtMs = beganAtMs + hours * HOUR_MS;
   const delayMs = parseMoment(entry.timestamp) - decidedAtMs;
-  // An advance is recorded only after the target system was set, later than it was decided.
+  // An advance with `ordered` is recorded only after the target system was set. One millisecond is for rounding.
   if (!(delayMs >= -1) || (delayMs > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
     return "its hours do not match the time since its step began";
   const stepTotals = totals.filter((row) => row.step === step);

@@ -46,6 +46,7 @@ const numberKeyword = (holds: (limit: number, value: number) => boolean): [Appli
   isFiniteNumber,
   (limit, value) => isFiniteNumber(limit) && holds(limit, value),
 ];
+/** Creates a bound of a size: a minimum with `sign` 1, a maximum with -1. */
 const sizeKeyword = (appliesTo: AppliesTo, sizeOf: (value: never) => number, sign: 1 | -1): [AppliesTo, Matches] => [
   appliesTo,
   (limit, value) => isIntegerAtLeast(limit, 0) && sign * (sizeOf(value) - limit) >= 0,

@@ -48,6 +48,7 @@ export function parseTlogPolicy(text: string): TlogPolicy {
       witnesses.set(rest[0]!, key);
     } else if (word === "group") {
       const [name, size = "", ...names] = rest;
+      // 0 for any other word, which is rejected below.
       const min = size === "all" ? names.length : size === "any" ? 1 : /^[1-9]\d*$/.test(size) ? Number(size) : 0;
       if (min < 1 || min > names.length || new Set(names).size < names.length)
         fail("a group has a name, then all, any or a number, then members, each once");

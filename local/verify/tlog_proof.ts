@@ -15,7 +15,7 @@ export interface ProvenEntry {
 const FORM =
   /^c2sp\.org\/tlog-proof@v1\nextra ([A-Za-z0-9+/]+={0,2})\nindex (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n){0,63})\n([^]+)$/;
 
-/** Verifies a proof with its entry in `extra`; returns a string that explains why it is invalid. */
+/** Verifies a proof with its entry in `extra`; returns both, or a string that explains why the proof is invalid. */
 export function parseProof(text: string): ProvenEntry | string {
   const [, extra, index, hashes, note] = FORM.exec(text) ?? [];
   if (note === undefined) return "it is not a tlog-proof with an entry";

@@ -17,6 +17,7 @@ export function addLeaf(tree: Tree, currentHash: string): void {
   scratch[0] = 0;
   scratch.write(currentHash, 1, "hex");
   let root = hash("sha256", scratch.subarray(0, 33), "binary");
+  // The new subtree is joined with each earlier one of the same size.
   for (let rest = tree.leaves; rest % 2 === 1; rest = (rest - 1) / 2) root = node(tree.roots.pop()!, root);
   tree.roots.push(root);
   tree.leaves++;
@@ -43,9 +44,9 @@ export function computeRootFromPath(
   addLeaf(leaf, currentHash);
   let [root, position, last] = [leaf.roots[0]!, index, length - 1];
   if (position > last) return undefined;
-  for (const hash of path) {
+  for (const encodedHash of path) {
     if (last === 0) return undefined;
-    const sibling = Buffer.from(hash, "base64").toString("latin1");
+    const sibling = Buffer.from(encodedHash, "base64").toString("latin1");
     if (position % 2 === 1 || position === last) {
       root = node(sibling, root);
       while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];

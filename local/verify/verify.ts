@@ -114,6 +114,7 @@ export async function verifyExport(
       if (damage !== undefined) throw new Unreadable(`this is not an export as the service sent it: ${damage}`);
       const isReadable = lineState === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
       try {
+        // An unreadable line is checked as an empty one, which is no entry.
         checkLine(isReadable ? line : "");
       } catch (error) {
         // An unexpected error must not end the verification: it becomes a finding.
