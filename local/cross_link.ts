@@ -50,6 +50,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
 
   const answer = (peer: PeerIdentity, request: { message: string; body: unknown }): Promise<PeerAnswer> => {
     const pendingAnswer = answerPeer({ store, clock, product, self, fetch, checkpoint }, peer, request);
+    // A close waits for the answer, and its failure is logged.
     inBackground("answering a peer", pendingAnswer);
     return pendingAnswer.catch(() => errorAnswer(500, "internal", "internal error; the peer's log has it"));
   };

@@ -32,6 +32,7 @@ export async function claimEvolvedFolder(folder: string, { origin, state }: Clai
   const isFree = !owner?.origin || (state !== undefined && owner.state === state);
   if (!isFree) throw sharedFolderError(owner);
   const text = `${[origin, ...(state === undefined ? [] : [state])].join("\n")}\n`;
+  // A missing marker is only created, never replaced, since another service may claim the folder at the same time.
   try {
     await writeTemporary(folder, text, (temporary) => (owner ? rename : linkOrCopy)(temporary, join(folder, MARKER)));
   } catch (error) {

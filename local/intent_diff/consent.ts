@@ -70,7 +70,7 @@ type OwnersRule = ReturnType<typeof listOwnerRules>[number];
 function compareOwners(target: TargetClass, old: Intent, next: Intent): TargetDifference[] {
   const [was, is] = [listOwnerRules(target, old), listOwnerRules(target, next)];
   const describeRule = ({ count, of }: OwnersRule) => `${formatConsents(count)} of ${describeNames(of)}`;
-  /** Checks that a rule among `by` needs as many consents, of no other owners. */
+  /** Checks that a rule among `by` needs at least as many consents, and of no other people. */
   const isMet = (rule: OwnersRule, by: readonly OwnersRule[]) =>
     by.some(({ count, of }) => count >= rule.count && of.every((name) => rule.of.includes(name)));
   return [

@@ -89,7 +89,7 @@ function databaseStore(address: string, store: string, log: Log): StoreAddress {
     if (existing.includes(store)) return shared.openForMove();
     const others = existing.slice(0, MAX_LISTED_NAMES).join(", ") + (existing.length > MAX_LISTED_NAMES ? ", …" : "");
     throw new MoveRejected(
-      `${location} has no store ${store}: it has ${others === "" ? "none" : `${others}, which a name tells apart`}`,
+      `${location} has no store ${store}: it has ${others === "" ? "none" : `${others}; name one of them`}`,
     );
   };
   return { ...shared, openForCopy: openSource, openForMove: openSource };

@@ -29,6 +29,6 @@ function findId(name: string, ids: ReadonlyMap<string, string>): string {
   const id = ids.get(name);
   if (id !== undefined) return id;
   const names = [...ids.keys()];
-  const hint = names.length > 0 ? suggestWord(name, names) : "no request before it has as";
+  const hint = names.length > 0 ? suggestWord(name, names) : "no earlier request has the field as";
   throw new UnknownName(`$${name} stands for nothing: ${hint}`);
 }

@@ -46,8 +46,8 @@ export async function readMoveStateFromFiles(parts: StoreFiles): Promise<MoveSta
 }
 
 /**
- * Opens and reads all files as of one moment; later replacements do not matter, since the files are open. If one was replaced during
- * the read, or the read failed, all are opened again, up to `TRIES` times. Errors: `StoreDamaged`.
+ * Opens and reads all files as of one moment; later replacements do not matter, since the files are open. If one was replaced
+ * during the read, or the read failed, all are opened again, up to `TRIES` times. Errors: `StoreDamaged`.
  */
 async function examineUnchanged({ files, paths, sequences }: StoreFiles): Promise<ExaminedStore> {
   const reading: Files = { ...files, open: (path) => files.open(path, "read"), makeFolder: async () => undefined };

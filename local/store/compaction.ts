@@ -76,6 +76,7 @@ export async function writeCompacted(
 
   const copyOperation = (buffer: Buffer, start: number, end: number, rank: number): LiveOperation => {
     const needed = gatheredBytes + end - start;
+    // A copy with more room.
     if (needed > bytes.length) bytes = Buffer.concat([bytes], needed * 2);
     const operation = { start: gatheredBytes, end: needed, rank };
     buffer.copy(bytes, gatheredBytes, start, end);
@@ -163,7 +164,7 @@ export async function moveRecords(catalog: Catalog, { segment, moves }: Compacti
       const offset = locationOffset(location);
       const rank = findLowest(moves.from.length, (at) => moves.from[at]! >= offset);
       if (moves.from[rank] !== offset)
-        throw new StoreDamaged(segment.path, 0, `it lacks the record that lay at byte ${offset} of it before`);
+        throw new StoreDamaged(segment.path, 0, `it lacks the record that was at byte ${offset} before the compaction`);
       locations[index] = packLocation(segment.file, moves.to[rank]!);
       segment.live++;
     }

@@ -245,7 +245,7 @@ async function compose(
     async expunge() {
       // The active file is sealed only if compaction succeeds at all.
       await maintenance.compact();
-      // The absolute value: a clock that was set back does not delay the seal.
+      // The absolute value, so that a clock that was set far back does not prevent the seal.
       const isDue = Math.abs(now() - sealedAt) >= SEAL_AGAIN_MS;
       if (isDue) await journal.seal();
       const damagedFiles = await maintenance.compact();

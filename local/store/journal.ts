@@ -197,6 +197,7 @@ export function newJournal(parts: JournalParts): Journal {
 
   const recover: Journal["recover"] = async (force) => {
     while (running) await running;
+    // The absolute value, so that a clock that was set back does not prevent a retry.
     if (!failure?.isTransient || (!force && Math.abs(parts.now() - failedAt) < RETRY_MS)) return failure;
     try {
       await undo();

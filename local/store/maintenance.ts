@@ -82,7 +82,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   let queue: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => isStopping;
   const damage = newDamage({ ...parts, stopped });
-  /** Highest file number of the older segments when a segment's deletions were last checked; while it is the same, all are needed. */
+  /** Highest file number of the older segments at the last check of a segment's deletions; while it is the same, all are needed. */
   const newestFileAtCheck = new WeakMap<Segment, number>();
 
   const recordCatalog = async (): Promise<void> => {

@@ -214,7 +214,7 @@ function checkState(
       path,
       0,
       `it shows commit ${state.sequence}, but ${journal} ends with ${sequence}, at byte ${last?.end ?? 0}`,
-      "The journal is older than it, was cut, or is damaged there: copy the folder, then restore the journal or a backup.",
+      "The journal is older than this file, was cut, or is damaged there: copy the folder, then restore the journal or a backup.",
     );
 }
 

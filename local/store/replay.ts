@@ -62,7 +62,7 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
           segment.live++;
         });
       } catch (error) {
-        throw new StoreDamaged(path, offset, `the batch cannot be followed (${(error as Error).message})`);
+        throw new StoreDamaged(path, offset, `the batch cannot be read (${(error as Error).message})`);
       }
       last = segment.last = head.sequence;
       return true;

@@ -146,6 +146,7 @@ export async function scanLines(
   let carried = 0;
   let base = offset;
   while (base + carried < bytes) {
+    // A line that fills the buffer needs a larger one.
     if (carried === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2);
     const wanted = Math.min(buffer.length - carried, bytes - base - carried);
     const bytesRead = await files.read(fd, buffer.subarray(carried), wanted, base + carried);

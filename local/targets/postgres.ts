@@ -139,6 +139,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
       const current = await readRow(client, entry);
       const isUnchanged = current.version === expected.version;
       if (rowCount === 0 && !isUnchanged) return { done: false, index, conflict: current };
+      // A row that is absent before and after its removal is done.
       if (!isEqual(current, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: NOTHING_SET };
       versions[index] = current.version;
     }

@@ -23,7 +23,7 @@ export function toFlagdDefinition(key: string, { unit, shares }: UserSplit): Fla
   };
 }
 
-/** Explains why Unleash cannot distinguish users by a unit; for `default` and `random` it does not read an attribute. */
+/** Explains why Unleash cannot distinguish users by a unit: it assigns at random for its own names `default` and `random`. */
 export const findStickinessProblem = (by: Pick<UserSplit, "unit">): string | undefined =>
   findUnitProblem(by) ??
   (by.unit === "default" || by.unit === "random"

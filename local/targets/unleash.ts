@@ -104,6 +104,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
     if (state) return { version, feature: feature!, ...state, isArchived: false };
     const query = { environment, features: [flag] };
     const exported = await api.read<{ features: JsonObject[] }>("/features-batch/export", query, signal);
+    // A flag that the project does not list is archived, or belongs to another project.
     const [elsewhere] = exported.features;
     if (elsewhere && elsewhere["project"] !== project) throw new TargetRejected("the flag is in another project");
     return { version, enabled: false, strategies: [], isArchived: elsewhere !== undefined };

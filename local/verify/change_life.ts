@@ -130,6 +130,7 @@ function findMissingConsents(
   const isApproval = entry.eventType === "consent_decision" && detail["decision"] === "approved";
   const isEmergency = detail["emergency"] === true;
   if (!isApplied && !(isApproval && detail["status"] === "approved")) return undefined;
+  // A further consent approves nothing, except the one that completes an emergency, which states `review_hours`.
   if (isApproval && statusBefore === "approved" && !(isEmergency && detail["review_hours"] !== undefined))
     return undefined;
   if (isApproval && isMandateConsent(step)) {

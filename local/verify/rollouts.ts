@@ -196,6 +196,7 @@ function judgeAdvance(rollout: Rollout, entry: Entry, record: StepRecord, newest
   if (!isOrderedBefore(heldBy)) return "it advances a rollout that a person holds";
   if (!isOrderedBefore(stoppedBy)) return "it advances a rollout that its rule has stopped";
   const isByHand = reason === "manual";
+  // An advance that was ordered under an earlier intent names no actor.
   const isUnnamed = record.detail["actor"] === null && ordered !== undefined;
   if (
     isByHand &&
