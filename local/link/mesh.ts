@@ -84,7 +84,7 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
           options.onDown(ended);
           for (const other of dialers) if (other !== ownDialer) other.peerGone(peer!.peer_id);
         } else if (!peer) {
-          // Of a dialer's failures in a row, only the first is logged.
+          // Only the first of a dialer's failures in a row is logged.
           if (role === "server") logRejection(address, reason);
           else if (ownDialer!.state !== "down") log.warn("link cannot be made", { address, reason });
         }

@@ -83,7 +83,7 @@ async function visitLines(
   { files, stopped }: ReadingParts,
   visit: (buffer: Buffer, body: number, end: number, offset: number) => void,
 ): Promise<boolean> {
-  const end = await scanLines(
+  const scannedEnd = await scanLines(
     files,
     segment,
     segment.firstOffset,
@@ -94,8 +94,9 @@ async function visitLines(
     },
     { chunkBytes: SLICE_BYTES },
   );
-  if (end < segment.bytes && !stopped()) throw new StoreDamaged(segment.path, end, "its last line has no end");
-  return end === segment.bytes;
+  if (scannedEnd < segment.bytes && !stopped())
+    throw new StoreDamaged(segment.path, scannedEnd, "its last line has no end");
+  return scannedEnd === segment.bytes;
 }
 
 /** Hashes a key to a 32-bit integer. */
