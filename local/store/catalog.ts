@@ -21,7 +21,7 @@ const FILE_SPAN = 2 ** 32;
 /** Packs a location into one number: a file of the journal, numbered from 1 as this process opens them, and an offset. */
 export const packLocation = (file: number, offset: number): number => file * FILE_SPAN + offset;
 
-/** Returns the file of a location. */
+/** Returns the file number of a location. */
 export const locationFile = (location: number): number => Math.floor(location / FILE_SPAN);
 
 /** Returns the offset of a location in its file, in bytes. */

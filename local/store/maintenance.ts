@@ -60,16 +60,16 @@ const MAX_UNINDEXED = 3;
 
 /** One pass: which segments it compacts, and how many the catalog file may lack afterwards. */
 interface Pass {
-  isWorthwhile(superseded: number, all: number): boolean;
+  isWorthwhile(removable: number, all: number): boolean;
   maxUnindexed: number;
 }
 
 const HALF_SUPERSEDED: Pass = {
-  isWorthwhile: (superseded, all) => superseded > 0 && superseded >= all / 2,
+  isWorthwhile: (removable, all) => removable > 0 && removable >= all / 2,
   maxUnindexed: MAX_UNINDEXED,
 };
 /** Also writes the catalog file, which has the ids of removed records. */
-const ANY_SUPERSEDED: Pass = { isWorthwhile: (superseded) => superseded > 0, maxUnindexed: 0 };
+const ANY_SUPERSEDED: Pass = { isWorthwhile: (removable) => removable > 0, maxUnindexed: 0 };
 
 /** Creates the maintenance of the sealed segments of a journal. */
 export function newMaintenance(parts: MaintenanceParts): Maintenance {
@@ -136,9 +136,10 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
     let newest = 0;
     for (const segment of [...sealed]) {
       const { puts, live, deletions } = segment;
-      const supersededCount = puts - live + (newestFileAtCheck.get(segment) === newest ? 0 : deletions);
+      // Superseded records, and the deletions unless all are known to be needed.
+      const removableCount = puts - live + (newestFileAtCheck.get(segment) === newest ? 0 : deletions);
       const index = segment.header.segment - 1;
-      if (!isStopping && !damage.has(segment) && isWorthwhile(supersededCount, puts + deletions))
+      if (!isStopping && !damage.has(segment) && isWorthwhile(removableCount, puts + deletions))
         try {
           await compactOne(segment, unclean);
           newestFileAtCheck.set(sealed[index]!, newest);

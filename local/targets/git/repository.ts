@@ -94,7 +94,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
   /** The last commit of the branch that the clone has. */
   let knownTip: string | undefined;
   let isTidy = false;
-  /** Makes the folder a repository with the service's own configuration, whatever was written into it. */
+  /** Makes an empty folder, or the service's own clone, a repository with the service's configuration. Throws for any other folder. */
   const prepareNow = async (): Promise<void> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const { mode, uid } = await stat(folder);
