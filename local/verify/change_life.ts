@@ -71,7 +71,7 @@ function findTransition(
   return [operation.from, operation.to];
 }
 
-/** Requires the consents that the intents ask for at each step. The number that an entry states is not trusted. */
+/** Requires the quorums of the intents at each step; owners are not checked. The number that an entry states can only raise a quorum. */
 export function requireConsents(
   life: readonly RecordedEntry[],
   statuses: readonly string[],

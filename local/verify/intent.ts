@@ -22,6 +22,7 @@ export interface Intent {
   directions: ReadonlyMap<string, number>;
   /** True where every rollout must be watched and fed, within maximum losses. */
   boundsRollouts: boolean;
+  /** Checked for minor changes and mandates only. */
   ownerRules: readonly OwnerRule[];
 }
 
