@@ -156,8 +156,18 @@ export const TABLE = {
     undefined,
     "OpenTelemetry collector that gets each audit entry as a log record; SVC_AUDIT_OTLP_HEADERS carries credentials",
   ),
-  auditWitnesses: option("audit-witness URL,…", parseAddresses, [], "witnesses that cosign checkpoints; needs --audit-key"),
-  auditWitnessKeys: option("audit-witness-key KEY,…", parseWitnessKeys, [], "the verifier key of each, in the same order"),
+  auditWitnesses: option(
+    "audit-witness URL,…",
+    parseAddresses,
+    [],
+    "witnesses that cosign checkpoints; needs --audit-key",
+  ),
+  auditWitnessKeys: option(
+    "audit-witness-key KEY,…",
+    parseWitnessKeys,
+    [],
+    "the verifier key of each, in the same order",
+  ),
   attestationKey: option(
     "attestation-key PATH",
     read.parseText,

@@ -56,7 +56,10 @@ function listEdits({ start, end, async, params: [first], expression, body }, tex
   const head = async ? start + "async".length : start;
   const hasBareParameter = first !== undefined && text.slice(head, first.start).trim() === "";
   const arrow = text.lastIndexOf("=>", body.start);
-  const keyword = { at: head, put: `${/[\w$]/.test(text[head - 1] ?? "") ? " " : ""}function${hasBareParameter ? "(" : ""}` };
+  const keyword = {
+    at: head,
+    put: `${/[\w$]/.test(text[head - 1] ?? "") ? " " : ""}function${hasBareParameter ? "(" : ""}`,
+  };
   const parameters = hasBareParameter ? ")" : "";
   if (!expression) return [keyword, { at: arrow, cut: "=>".length, put: parameters }];
   // A value on the line after a return is not returned.

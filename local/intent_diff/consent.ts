@@ -105,13 +105,14 @@ function compareDeciders(old: Intent, next: Intent, universe: Universe): Differe
 
 function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const canDecideUnsigned = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
-  const differences: Difference[] = groupByEffect(names, [canDecideUnsigned(old), canDecideUnsigned(next)]).map(([effect, changed]) =>
-    createDifference(
-      changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
-      3,
-      effect,
-      `Decisions of ${describeNames(changed)} ${effect === "wider" ? "need no longer" : "must now"} be signed.`,
-    ),
+  const differences: Difference[] = groupByEffect(names, [canDecideUnsigned(old), canDecideUnsigned(next)]).map(
+    ([effect, changed]) =>
+      createDifference(
+        changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
+        3,
+        effect,
+        `Decisions of ${describeNames(changed)} ${effect === "wider" ? "need no longer" : "must now"} be signed.`,
+      ),
   );
   for (const name of names) {
     const listKeyIds = ({ policy: { signing } }: Intent) => (signing.keys[name] ?? []).map(({ id }) => id);

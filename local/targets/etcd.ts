@@ -132,7 +132,12 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
   };
 
   const range = (keyText: string) => ({ request_range: { key: encode(keyText) } });
-  const makeAbsentCondition = (keyText: string) => ({ target: "VERSION", key: encode(keyText), result: "EQUAL", version: "0" });
+  const makeAbsentCondition = (keyText: string) => ({
+    target: "VERSION",
+    key: encode(keyText),
+    result: "EQUAL",
+    version: "0",
+  });
   const proofKey = (attempt: Attempt) => proofs + formatOperandId(attempt);
   /** Key that `resolve` writes, so that a delayed request of the attempt fails. */
   const fenceKey = ({ change_id, attempt }: Attempt) => `${proofs}${change_id}/${attempt}`;

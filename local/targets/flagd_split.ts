@@ -25,7 +25,9 @@ export function findWrapProblem(raw: string | undefined, goal: Flag | undefined)
     return "the present targeting of the flag is not valid";
   if (!goal) return undefined;
   const names = isTargeted(goal) ? Object.keys(goal.variants) : [goal.defaultVariant!];
-  const other = names.find((name) => isTargeted(goal) && !isAbsentOrSame(getOwn(flag.variants, name), goal.variants[name]));
+  const other = names.find(
+    (name) => isTargeted(goal) && !isAbsentOrSame(getOwn(flag.variants, name), goal.variants[name]),
+  );
   if (other !== undefined)
     return `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
   // Programs request one type; for a variant of another type they would use their default.

@@ -127,7 +127,12 @@ export function createContentsCheck(
     finish: (): (Finding | undefined)[] => [
       reportMissing(),
       ...[...erasedContents].map(([change, { line, entry }]) =>
-        reportUnfit(line, entry, "content", `${decodeUtf8(change)} is marked as erased, but no entry records an erasure`),
+        reportUnfit(
+          line,
+          entry,
+          "content",
+          `${decodeUtf8(change)} is marked as erased, but no entry records an erasure`,
+        ),
       ),
     ],
   };

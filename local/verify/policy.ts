@@ -68,7 +68,11 @@ function parsePrincipalKey(key: unknown): Key {
     const public_key = decodeBase64(requireText("public_key"), "base64url");
     const origins: unknown = key["origins"] ?? undefined;
     const isList = origins === undefined || (Array.isArray(origins) && origins.every((one) => typeof one === "string"));
-    const credential = { credential_id: requireText("credential_id"), rp_id: requireText("rp_id"), origins: origins as string[] };
+    const credential = {
+      credential_id: requireText("credential_id"),
+      rp_id: requireText("rp_id"),
+      origins: origins as string[],
+    };
     if (public_key && isList) return { type: "webauthn", id: fingerprint(public_key), public_key, ...credential };
   }
   throw new TypeError("principals");

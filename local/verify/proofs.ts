@@ -164,7 +164,10 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
       if (entry.eventType === "change_proposed" && !proposals.has(decodeUtf8(entry.changeId)))
         proposals.set(decodeUtf8(entry.changeId), readProposal(detail));
       if (entry.eventType === "intent_in_force") return createFinding("intent", intents.addIntent(entry.id, detail));
-      return createFinding("proof", (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail));
+      return createFinding(
+        "proof",
+        (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail),
+      );
     },
   };
 }
