@@ -103,7 +103,7 @@ if (postgres && dynamoDb) {
     ["Postgres", addressInPostgres],
     ["DynamoDB", addressInDynamoDb],
   ])(
-    "a backup of %s, acknowledged while it is written to, is complete, and the store stays in use",
+    "a backup of %s, taken while it is written to, is complete, and the store stays in use",
     async (_, createAddress) => {
       const location = await createAddress();
       const { api, store } = await startService(await open(location), { exclusive: false });
