@@ -175,7 +175,7 @@ async function postLogs({
         });
         const text = await readCappedText(response, MAX_ANSWER_BYTES);
         if (!response.ok)
-          return { failure: `the receiver answered ${response.status}`, after: readRetryDelay(response, now) };
+          return { failure: `the receiver answered ${response.status}`, retryAfterMs: readRetryDelay(response, now) };
         const rejection = findRejection(text);
         return rejection === undefined ? undefined : { failure: `the receiver ${rejection}` };
       },

@@ -140,6 +140,22 @@ test.each([
   expect(JSON.parse(logRecord(entry, 0))).toMatchObject({ severityNumber });
 });
 
+test("a collector's Retry-After postpones the next request", async () => {
+  const api = await service();
+  const otel = collector(() => new Response("", { status: 503, headers: { "retry-after": "30" } }));
+  const exporting = createPromptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
+  await api.post("propose", PROPOSAL);
+  for (const [seconds, requests] of [
+    [0, 1],
+    [29, 1],
+    [1, 2],
+  ] as const) {
+    api.deps.clock.advance(seconds * SECOND);
+    await exporting.send();
+    expect(otel.requests).toHaveLength(requests);
+  }
+});
+
 test("while a collector is down for an hour, writes are not delayed and no entry is lost", async () => {
   const api = await service();
   const down: Responder[] = [
