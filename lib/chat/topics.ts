@@ -87,7 +87,7 @@ export function findAction(message: string): { verb: string; rest: string } | un
   for (const [verb, pattern] of ACTIONS) {
     const [order] = pattern.exec(text) ?? [];
     // A word that continues, as in "approved by ana" or "approvals", describes changes and orders nothing.
-    if (order === undefined || /^(?:\w*ed|\w*ied|als?)\b/i.test(text.slice(order.length))) continue;
+    if (order === undefined || /^(?:d|\w*ed|als?)\b/i.test(text.slice(order.length))) continue;
     return {
       verb,
       rest: text.slice(order.length).replace(/\b(?:it|this|that|one|change|for|me|please)\b|它|这个|变更|吧/gi, " "),

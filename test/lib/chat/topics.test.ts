@@ -1,0 +1,18 @@
+/** Orders in chat messages: an action's verb orders it, and a past form describes changes. */
+import { expect, test } from "vitest";
+import { findAction } from "../../../lib/chat/topics.ts";
+
+test.each([
+  ["approve it", "approve"],
+  ["please roll back chg_1", "rollback"],
+  ["consent to the banner", "approve"],
+  ["批准这个变更", "approve"],
+  ["approved by ana", undefined],
+  ["revoked by bo", undefined],
+  ["rejected changes", undefined],
+  ["denied by ana", undefined],
+  ["applied in October", undefined],
+  ["approvals of ana", undefined],
+])("%s orders %s", (message, verb) => {
+  expect(findAction(message)?.verb).toBe(verb);
+});
