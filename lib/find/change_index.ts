@@ -133,7 +133,7 @@ async function refresh(
   if (!changed) return { ...(await loadRows(store)), ...chain };
   const rows = [...last.rows];
   let { rest } = last;
-  const ids = [...changed].filter((id) => rest === undefined || id > rest);
+  const ids = [...changed].filter((id) => rest === undefined || id >= rest);
   for (let begin = 0; begin < ids.length; begin += SLICE, await yieldToEventLoop()) {
     const part = ids.slice(begin, begin + SLICE);
     const newRows = new Map(
