@@ -60,8 +60,8 @@ async function requireAllowedRelease(transaction: Transaction, change: Change, h
   const { change_id, tenant_id, target } = change;
   const decision = await judgeRelease(transaction, { tenant_id, target, head });
   if (decision.state === "allowed" && decision.change_id === change_id) return;
-  const reason =
-    decision.change_id === change_id ? decision.reasons.join("; ") : `${decision.change_id} releases this head`;
+  const isOther = decision.change_id !== null && decision.change_id !== change_id;
+  const reason = isOther ? `${decision.change_id} releases this head` : decision.reasons.join("; ");
   throw createNotInForceError(change, reason);
 }
 
