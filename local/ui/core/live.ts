@@ -143,7 +143,7 @@ async function poll(): Promise<void> {
   const reached = await fetch(apiUrl("api/product/identity"), { cache: "no-store", signal: AbortSignal.timeout(5000) })
     .then(() => true)
     .catch(() => false);
-  if (stream && (document.hidden || freshness.get().mode === "live")) return;
+  if (document.hidden || (stream && freshness.get().mode === "live")) return;
   if (reached && freshness.get().mode === "offline") earliestOpenAt = 0;
   lastContact.set({ reached, at: Date.now() });
   if (reached) {

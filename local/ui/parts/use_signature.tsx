@@ -35,7 +35,7 @@ export function useSignature(
   const manifest_hash = intent?.manifest_hash;
   const latest = useRef({ signable, manifest_hash, at });
   latest.current = { signable, manifest_hash, at };
-  const age = now + (getServiceTime() - Date.now()) - Date.parse(at);
+  const age = now - Date.parse(at);
   const isExpired = age > VALID_MS;
   const renew = () => {
     signed.current = undefined;
