@@ -77,7 +77,7 @@ export function parseLlmBaseUrl(value: string): string {
   throw new Error(BASE_URL_RULE);
 }
 
-/** Creates a parser of one of these words. */
+/** Creates a parser that accepts one of these words. */
 export function createChoiceParser<T extends string>(words: readonly T[]): (value: string) => T {
   return (value) => {
     const word = words.find((one) => one === value);
@@ -119,7 +119,7 @@ export function parsePeerAddress(value: string): PeerAddress {
 
 /** Parses a secret of the link. */
 export function parseSecret(value: string): string {
-  if (value === "") throw new Error("must not hold an empty secret; secrets are separated by commas");
+  if (value === "") throw new Error("must not have an empty secret; secrets are separated by commas");
   const problem = findSecretProblem(value);
   if (problem) throw new Error(problem);
   return value;

@@ -89,7 +89,7 @@ export function createEvidence(
   };
   /** As `walk`, back to a moment (RFC 3339): reads the log as far back as needed. */
   const walkSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): NextEntry => {
-    // A concurrent reader may read further back meanwhile, but this walk ends where the index began at its start.
+    // A concurrent reader may read further back meanwhile, but this walk ends where the index began when the walk was created.
     const { after } = logIndex;
     const next = walk(query, isAbout);
     return async () => {

@@ -22,7 +22,7 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
   let restored = 0;
   for (const operand_id of [...memory.edited]) {
     if (clock.now() >= end) break;
-    if (!(await isReported(deps, operand_id))) continue;
+    if (!(await recordOrAllow(deps, operand_id))) continue;
     const change_id = toChangeId(operand_id);
     try {
       await restoreValue({ deps }, { change_id, operand_id });
@@ -39,7 +39,7 @@ export async function restoreEdited(deps: ChangesDeps): Promise<number> {
 }
 
 /** Returns true if an edit is recorded and not contested. An edit that is not recorded yet is recorded now, and restored later. */
-async function isReported(deps: ChangesDeps, operandId: string): Promise<boolean> {
+async function recordOrAllow(deps: ChangesDeps, operandId: string): Promise<boolean> {
   const { store, clock } = deps;
   const episode = (await store.get("drift", operandId))?.value;
   if (episode) return !episode.contested_until || clock.now() >= Date.parse(episode.contested_until);

@@ -1,4 +1,4 @@
-/** Runs functions that read the log: loads the entries that they lack and runs them again. */
+/** Runs a function that reads the log. If the index lacks entries that it needs, loads them and runs the function again. */
 import type { AuditDeps } from "../audit/deps.ts";
 import type { Breach } from "../audit/integrity.ts";
 import { LogNotContinued, requireKnownEnd } from "../audit/known_end.ts";
@@ -25,11 +25,15 @@ export async function runWithLog<T>(deps: LogDeps, run: () => Promise<T>): Promi
     } catch (error) {
       const isAboutLog = [RevisionConflict, LogNotContinued, LogNotIndexed].some((kind) => error instanceof kind);
       if (isAboutLog && (await adoptAcceptedLoss(deps))) continue;
-      // The id of a new entry exists already: entries were written after the head.
-      if (error instanceof RevisionConflict) await reportIfBroken(deps, requireLogEnd(deps));
-      if (error instanceof LogNotContinued) await reportIfBroken(deps, requireKnownEnd(deps.store, deps.integrity));
-      else if (!(error instanceof LogNotIndexed)) throw error;
-      else await reportIfBroken(deps, extendLogIndex(deps, deps.integrity.logIndex!, error.from));
+      if (error instanceof LogNotContinued) {
+        await reportIfBroken(deps, requireKnownEnd(deps.store, deps.integrity));
+      } else if (error instanceof LogNotIndexed) {
+        await reportIfBroken(deps, extendLogIndex(deps, deps.integrity.logIndex!, error.from));
+      } else {
+        // The id of a new entry exists already: entries were written after the head.
+        if (error instanceof RevisionConflict) await reportIfBroken(deps, requireLogEnd(deps));
+        throw error;
+      }
     }
   }
   throw new StoreBusy("other processes wrote to the log each time that it was read");

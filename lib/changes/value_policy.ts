@@ -43,7 +43,7 @@ export async function readValuePolicy(
   const { policy } = deps.product!.intent;
   const rules = listTargetRules({ target }, policy);
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
-  // Only the scope is checked, so the value does not matter.
+  // Neither the scope nor the list of limited steps depends on the value; it must only be present.
   const example = { tenant_id, target, kind, value: null };
   const { reader } = deps;
   // The numbers reveal the current value, so an agent that reads only its own changes gets them only for targets in its scope.
@@ -61,7 +61,7 @@ export async function readValuePolicy(
         const base = [...result.numbers];
         return range
           ? { path: step.path, base, ...range, problem: null }
-          : { ...unlimited, base, problem: "it was 0 before, and a relative max_step allows no step from 0" };
+          : { ...unlimited, base, problem: `${step.path} was 0 before, and a relative max_step allows no step from 0` };
       }),
     ),
   );

@@ -31,7 +31,7 @@ const GET_STATUS = createTool({
 
 const SEARCH_MEMORY = createTool({
   description:
-    "Memories of proposals, decisions, outcomes, verdicts, rollbacks, KPIs, feedback, insights and chat. basis: record, or said: somebody's unverified word.",
+    "Memories of proposals, decisions, outcomes, verdicts, rollbacks, KPIs, feedback, insights and chat. The basis of each is record (from the audit log) or said (a person's unverified word).",
   input: z.strictObject({ query: freeText(1000), limit: integer(1, 20).default(8) }),
   run: async (search, { deps, conversation, recalled }) => {
     const found = await recall(deps, { ...search, conversation });

@@ -122,8 +122,8 @@ export function createFlagsChoice(
     // One character for each flag.
     const combination = String.fromCharCode(...indexes);
     if (combinations.has(combination)) return combinations.get(combination);
-    const joined = joinOutcomes(
-      choices.map(({ results }, flag) => results[indexes[flag]!]),
+    const joined = joinFlags(
+      choices.map(({ results }, position) => results[indexes[position]!]),
       sha256,
     );
     if (mayCache((joined?.text.length ?? 0) + combination.length)) combinations.set(combination, joined);
@@ -143,7 +143,7 @@ export function createFlagsChoice(
   };
 }
 
-function joinOutcomes(results: readonly (EvaluatedFlag | undefined)[], sha256: Sha256): EvaluatedFlags | undefined {
+function joinFlags(results: readonly (EvaluatedFlag | undefined)[], sha256: Sha256): EvaluatedFlags | undefined {
   const present = results.filter((outcome) => outcome !== undefined);
   present.sort((a, b) => (a.flag.key < b.flag.key ? -1 : 1));
   const list = `[${present.map(({ text }) => text).join()}]`;

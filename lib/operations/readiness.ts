@@ -53,7 +53,7 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
   const { breach } = integrity;
   const toResult = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
   const check = async (run: () => Promise<boolean>) => {
-    let message = "the store cannot be written";
+    let message = "the head of the log cannot be read";
     const ok = await run().catch((error: unknown) => {
       if (error instanceof StoreUnavailable && error.shown) message += `: ${error.shown}`;
       return false;

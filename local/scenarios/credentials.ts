@@ -17,7 +17,7 @@ export type Sign = (statement: string) => Proof;
 
 /** An intent with new credentials, and their secrets and signers by normalized name. */
 export interface PlayableIntent {
-  /** The rules of the intent with new keys and secrets, which only this process has; for a store in memory alone. */
+  /** The rules of the intent with new keys and secrets, which only this process has. Use it only with a store in memory. */
   intent: object;
   secrets: ReadonlyMap<string, string>;
   signers: ReadonlyMap<string, Sign>;

@@ -27,6 +27,7 @@ import { isUsed } from "./segment_uses.ts";
 export interface RecoverParts {
   files: Files;
   paths: Paths;
+  /** Names of the append-only collections, whose ids count from 1; `sequence` is the number of a commit. */
   sequences: readonly string[];
   /** The state file, if there is one. */
   readState(): Promise<State | null>;
@@ -94,16 +95,16 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
     const hasJournal = names.includes(basename(paths.journal));
     const last = hasJournal ? await replay.active(paths.journal, sealed.length + 1) : undefined;
     const { store, sequence, unread, covered } = replay;
-    const isMissing = !last && sealed.length > 0 && !(await isSealing(files, paths, sealed.at(-1)!));
-    // After a crash the state file may still be from before the loss.
+    const isJournalMissing = !last && sealed.length > 0 && !(await isSealing(files, paths, sealed.at(-1)!));
+    // After a known loss the state file may show a later commit than the journal: a crash came before it was written again.
     const isLossKnown =
-      isMissing || (last?.segment.header.lost !== undefined && sequence === last.segment.header.after);
+      isJournalMissing || (last?.segment.header.lost !== undefined && sequence === last.segment.header.after);
     if (state) checkState(state, { store, sequence, last }, paths, isLossKnown);
     const describeLoss = (): LostRecords => ({
       reason: `${basename(paths.journal)}, the file with the newest records after commit ${sequence}, is missing`,
       left: Object.fromEntries(sequences.map((name) => [name, catalog.size(name)])),
     });
-    const lost = isMissing ? describeLoss() : (last?.segment.header.lost ?? null);
+    const lost = isJournalMissing ? describeLoss() : (last?.segment.header.lost ?? null);
     return { lost, catalog, listing, segments, nextFile, sealed, unread, covered, superseded, last, store, sequence };
   } catch (error) {
     await closeAll(files, segments);

@@ -94,7 +94,7 @@ export function verifyCertificate(file: Buffer, trust: TrustSettings): Certifica
 function verifyParts(
   parts: CertificateParts,
   trust: TrustSettings,
-  { addFinding, findings, remarks }: Findings & { findings: Finding[] },
+  { addFinding, findings, remarks }: Reporting & { findings: Finding[] },
 ): CertificateReport {
   const provenEntries = parts.proofs.flatMap((text, index) => {
     const parsed = parseProof(text);
@@ -106,12 +106,12 @@ function verifyParts(
   const entries = provenEntries.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
   const { life, mandates } = divideEntries(entries);
   const namedHashes = new Set(entries.map(({ detail }) => readManifestHash(detail)));
-  const otherIntents = (trust.furtherIntents ?? []).filter(
+  const namedIntents = (trust.furtherIntents ?? []).filter(
     (text) => namedHashes.has(sha256(text)) && parseObject(text),
   );
-  const { intents: trustedIntents, hashes: otherHashes } = readIntents(otherIntents, addFinding);
-  for (const [manifestHash, intent] of trustedIntents) intents.set(manifestHash, intent);
-  for (const manifestHash of otherHashes) hashes.add(manifestHash);
+  const further = readIntents(namedIntents, addFinding);
+  for (const [manifestHash, intent] of further.intents) intents.set(manifestHash, intent);
+  for (const manifestHash of further.hashes) hashes.add(manifestHash);
   for (const { entry } of provenEntries) {
     const problem = findDetailProblem(entry, parseObject(decodeUtf8(entry.detail)));
     if (problem !== undefined) addFinding(entry.id, "form", problem);
@@ -192,7 +192,7 @@ function verifyParts(
   };
 }
 
-interface Findings {
+interface Reporting {
   addFinding: AddFinding;
   remarks: string[];
 }
@@ -239,7 +239,7 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, addFin
 function requireErasure(
   life: readonly RecordedEntry[],
   remainingDigest: string,
-  { addFinding, remarks }: Findings,
+  { addFinding, remarks }: Reporting,
 ): void {
   const erasure = life.find(({ entry }) => entry.eventType === "content_erased");
   if (!erasure) addFinding(null, "content", "the content is marked as erased, but no entry records an erasure");
@@ -262,7 +262,7 @@ function requireOneCheckpoint(provenEntries: readonly ProvenEntry[], addFinding:
 function verifyCheckpoint(
   checkpoint: Checkpoint,
   policy: TlogPolicy | undefined,
-  { addFinding, remarks }: Findings,
+  { addFinding, remarks }: Reporting,
 ): CertificateReport["checkpoint"] {
   if (!policy) {
     remarks.push("no signature of the log was checked, since no --policy was given: anybody could have made this file");

@@ -163,6 +163,7 @@ describe.skipIf(!server)("keys of Redis", () => {
         },
         lose(loss) {
           void proxy!.lose(loss, "EVAL");
+          // The proxy has at most one pending loss: this one replaces it and never happens.
           return () => void proxy!.lose(loss, "a text that is never sent");
         },
         isFenced: true,

@@ -24,7 +24,7 @@ function printFigures(mandated: MonthFigures, without: MonthFigures): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }
 
-test("a loss suspends its mandate within a cycle, and its approved changes are not applied", async () => {
+test("a rollback, a low KPI or a contested value suspends the mandate in one cycle", async () => {
   const month = { days: DAYS, changes_a_day: CHANGES, seed: SEED, every: DAYS > 4 ? 5 : 0 };
   const mandated = await simulateMonth({ ...month, isMandated: true });
   const without = await simulateMonth({ ...month, isMandated: false });

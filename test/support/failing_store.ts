@@ -25,7 +25,7 @@ export function failingStore(store: Store): FailingStore {
   };
 }
 
-/** Returns all records of a store by collection, for comparisons before and after. */
+/** Returns the records of the collections below, for comparisons before and after. */
 export async function contents(store: AnyStore): Promise<Record<string, unknown[]>> {
   const records: Record<string, unknown[]> = {};
   for (const collection of COLLECTIONS) {

@@ -22,7 +22,7 @@ const INTENT = {
   policy: { required_approvers: { major: 2 } },
 };
 
-/** Makes a service whose log has a length; `afterRound` is called every few entries. */
+/** Makes a service whose log has exactly `length` entries; `afterRound` is called after each round, which writes a few. */
 export async function realLog(
   length = 200,
   options: TestOptions = {},
@@ -51,6 +51,7 @@ export async function realLog(
     else await decideAndApply(api, change_id, round, note, adapter);
     if (round === 10) await acceptWrongClock(api);
     await afterRound(api);
+    // Another round could write more entries than are left: the last ones are written one by one.
     if ((await readHead(store))!.length > length - 8)
       while ((await readHead(store))!.length < length) await api.post("kpi", { csat: 4 });
   }

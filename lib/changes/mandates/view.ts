@@ -40,8 +40,9 @@ export async function viewMandate(sources: ViewSources, mandate: MandateRecord):
   const isSuspendedByLoss = mandate.state === "active" && (await sources.findLastLossId()) > mandate.counts_from;
   const isExpired = mandate.state !== "draft" && effective.until <= at;
   const isSuspended = suspension !== null || isSuspendedByLoss;
-  const openState = isSuspended ? "suspended" : mandate.state;
-  const state = mandate.ended || isExpired ? "ended" : openState;
+  const stateBeforeEnd = isSuspended ? "suspended" : mandate.state;
+  const state = mandate.ended || isExpired ? "ended" : stateBeforeEnd;
+  // Signatures of a resumption that came before the loss do not count after it.
   const resumeSigners = isSuspendedByLoss ? [] : await listSigners(sources, mandate, "mandate_resume");
   const missing =
     isSuspended && !isExpired ? listMissingSignatures(resumeSigners, bounds, product.intent) : status.missing;

@@ -35,7 +35,8 @@ function createHeader(name: string, size: number, mtime: number): Uint8Array {
   write(136, formatOctal(Math.floor(mtime / 1000), 11));
   write(148, " ".repeat(8)); // in the checksum, its own field counts as blanks
   write(156, "0"); // a regular file
-  write(257, "ustar\x0000");
+  write(257, "ustar\0"); // the format
+  write(263, "00"); // and its version
   const checksum = header.reduce((sum, byte) => sum + byte, 0);
   write(148, `${checksum.toString(8).padStart(6, "0")}\0 `);
   return header;

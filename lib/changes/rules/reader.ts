@@ -2,7 +2,7 @@
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
 
-/** An agent that reads its own changes only. */
+/** An agent that reads only its own changes, and those whose samples it feeds. */
 export interface RestrictedReader {
   name: string;
 }

@@ -52,9 +52,9 @@ function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
   const fields = Object.fromEntries(
     Object.entries(content).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
   );
-  const isUnstored = draft_id === null;
+  const isConfirmable = draft_id !== null;
   const { send, busy, error } = useSubmit(async () => {
-    if (isUnstored) return post("api/tasks", fields);
+    if (!isConfirmable) return post("api/tasks", fields);
     const [confirmed] = (await askService({ confirm_draft: draft_id })).drafts;
     if (confirmed) setShown(confirmed);
   });
@@ -67,7 +67,7 @@ function Draft({ of }: { of: ChatAnswer["drafts"][number] }) {
       {[fields["rationale"], reason].map((text) => text && <Prose key={text} text={text} />)}
       {stored && change_id ? (
         <a href={changeHref(change_id)}>Read it and decide</a>
-      ) : isUnstored && kind === "change" ? (
+      ) : !isConfirmable && kind === "change" ? (
         <a href={href(["propose"], fields)}>Propose it as yours…</a>
       ) : (
         <form onSubmit={send}>

@@ -72,7 +72,7 @@ export function viewRules(open: Open): void {
     expect([body.total, body.next]).toEqual([6, null]);
     const { origin, length, head, entries } = (await api.get("audit")).body;
     expect(body.audit).toEqual({ origin, length, head, entries });
-    // The list omits the members that only the page of a change has.
+    // The list omits the members that only GET changes/<id> returns.
     const {
       audit_entries: _a,
       outcome: _o,

@@ -39,6 +39,7 @@ export const LAMBDA_SETTINGS: Readonly<Record<string, string>> = {
   SVC_LLM_TIMEOUT:
     "Seconds for each call of the model; 20 in the template, since API Gateway ends a request after 30 seconds.",
   SVC_LLM_CALLS_PER_HOUR: "The most calls of the model by each instance of `agent`; 300 by default.",
+  // The table puts each key between backticks: this one closes and opens them again to name three variables.
   "AWS_ENDPOINT_URL_DYNAMODB`, `…_SSM`, `…_S3": "Addresses of an emulator.",
 };
 

@@ -24,9 +24,10 @@ const LEAVES = Array.from({ length: 200 }, () => randomBytes(32));
 
 /** Creates the configuration with which a service watches the logs with these keys. */
 function createWatch(...vkeys: string[]): Watch {
-  const raw = Buffer.from(SELF.vkey.split("+").slice(2).join("+"), "base64").subarray(1);
+  // A verifier key is `<name>+<key id>+<base64>`; base64 can have a plus too, and its first byte is the signature type.
+  const publicKey = Buffer.from(SELF.vkey.split("+").slice(2).join("+"), "base64").subarray(1);
   const signer = {
-    publicKey: new Uint8Array(raw),
+    publicKey: new Uint8Array(publicKey),
     sign: (text: Uint8Array) => new Uint8Array(sign(null, text, createPrivateKey(SELF.pem))),
   };
   return makeWatch({ name: SELF.name, signer, logs: vkeys.map((vkey) => parseVerifierKey(vkey, portableSha256)!) });

@@ -144,6 +144,7 @@ test("a withheld value is not replaced by the value for all, and is not reported
   await projectAll(api.deps);
   expect(await evaluateOne(api, "a", "t1")).toMatchObject({ status: 200, body: { value: "for all" } });
   expect((await evaluateOne(api, "b", "t1")).status).toBe(404);
+  // A change without a value sets nothing, so it does not hide the value for all.
   await api.bring("applied", { tenant_id: "t1", target: "a" });
   expect((await evaluateAll(api, "t1")).body.flags).toMatchObject([{ key: "a", value: "for all" }]);
 });

@@ -17,7 +17,7 @@ test("a store that cannot be written makes the service unready, but livez still 
   expect((await api.get("/readyz")).status).toBe(200);
 });
 
-test("a service whose log has no head is not ready", async () => {
+test("without a head of the log the service is not ready: its intent check reads the head", async () => {
   const deps = await openDeps();
   await deps.store.transact((tx) => tx.delete("meta", "chain"));
   expect((await makeService(deps).get("/readyz")).body).toMatchObject({

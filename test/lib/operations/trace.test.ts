@@ -125,7 +125,7 @@ test("a cycle starts a new trace, whichever request triggers it", async () => {
   expect(new Set(traces).size).toBeGreaterThan(1);
 });
 
-test("the log line of a failed request has the trace that the caller sent", async () => {
+test("the log line of a failed request has the caller's trace, and no other text of the header", async () => {
   const { api, lines } = await tracedService();
   api.deps.store.get = () => Promise.reject(new Error("broken"));
   const futureVersion = traceHeader("b").traceparent.replace("00-", "01-");

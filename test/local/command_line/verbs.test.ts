@@ -153,6 +153,7 @@ test("freeze, kpi, state and log work on the whole service", async () => {
     out: expect.stringMatching(/^not valid: /),
   });
   expect((await call(["audit", "export"])).out.trim().split("\n")).toHaveLength(length);
+  // The `save` of these tests prints the file's name, directly followed by its content.
   expect((await call(["audit", "export", "--csv", "--output", "log.csv"])).out).toMatch(/^log\.csvorigin,id,/);
   expect((await call(["whoami"])).out).toContain("nobody");
 });
@@ -177,6 +178,7 @@ test("a certificate is written to a file unchanged", async () => {
   const { change_id } = await answer(PROPOSE);
   await call(["approve", change_id, "--approver", "ana"]);
   expect((await call(["certificate", change_id])).out).toMatch(/^countersign-certificate\/v1\n/);
+  // The `save` of these tests prints the file's name, directly followed by its content.
   expect((await call(["certificate", change_id, "--output", "f"])).out).toMatch(/^fcountersign-certificate/);
 });
 

@@ -124,10 +124,10 @@ describe.skipIf(!server)("keys of etcd", () => {
     const one = attempt();
     server!.signal("SIGSTOP");
     const written = system.compareAndSet(entry, next, before, one, stop.signal);
-    const sent = expect(written).rejects.toBeInstanceOf(Unanswered);
+    const isUnanswered = expect(written).rejects.toBeInstanceOf(Unanswered);
     await new Promise(setImmediate);
     stop.abort(new Error("time is up"));
-    await sent;
+    await isUnanswered;
     server!.signal("SIGCONT");
     const outcome = await system.resolve!(entry, one, neverAborted);
     expect(await value()).toBe(outcome === "done" ? '{"limit":1}' : '{ "limit" : 0.0 }');
@@ -156,7 +156,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     expect([written.at(-1) ?? '{ "limit" : 0.0 }', String(written.length)]).toContain(stored);
   });
 
-  test("a write to an unreachable server is rejected with a certain result", async () => {
+  test("a write to an unreachable server is rejected: it was certainly not done", async () => {
     const unreachable = open({ url: `http://127.0.0.1:${await freePort()}` });
     const rejected = { done: false, rejected: "etcd: ECONNREFUSED" };
     expect(await unreachable.compareAndSet(entry, next, await putForeignText(), attempt(), neverAborted)).toEqual(
@@ -359,7 +359,7 @@ test.each([
   [503, '{"error":"etcdserver: request timed out","code":14}', Unanswered],
   [502, "<html>", Unanswered],
   [404, "<html>", Unanswered],
-])("an answer %i %s does not say that nothing was set", async (status, body, errorClass) => {
+])("after an answer %i %s the outcome of a write is unknown", async (status, body, errorClass) => {
   const answering = open({ fetch: async () => new Response(body, { status }) });
   const written = answering.compareAndSet(entry, next, { version: "absent" }, attempt(), neverAborted);
   await expect(written).rejects.toBeInstanceOf(errorClass);

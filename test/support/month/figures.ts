@@ -97,8 +97,9 @@ export function computeFigures(ledger: Ledger, at: string) {
     // An outcome is still open at the horizon itself; a rollback or another apply ends it immediately.
     const isOver = span.ended_by === "horizon" ? span.to < at : span.to <= at;
     const until = isOver ? span.to : at;
-    const isGuarded = span.ended_by === "rollback" && findLastAct(name, "rolled_back")!.by === null;
-    const ended_by = !isOver ? null : isGuarded ? "guardrail" : span.ended_by;
+    // A rollback that nobody requested was ordered by a guardrail.
+    const isByGuardrail = span.ended_by === "rollback" && findLastAct(name, "rolled_back")!.by === null;
+    const ended_by = !isOver ? null : isByGuardrail ? "guardrail" : span.ended_by;
     const state = isOver ? "final" : "open";
     const base = { kpi, expected, state, ended_by, closed_at: span.to, judged_from } as const;
     if (kpi === null) return { ...base, realised: null, verdict: "inconclusive", shared: [] };
@@ -115,8 +116,8 @@ export function computeFigures(ledger: Ledger, at: string) {
       .map((other) => other.name);
     const isEarly = until < judged_from;
     const earlyVerdict = realised === null && !isOver ? "inconclusive" : "too_early";
-    const isGuardedLoss = isGuarded && realised !== null && realised < 0;
-    const verdict = isEarly ? (isGuardedLoss ? "regressed" : earlyVerdict) : judge(realised, expected!);
+    const isLossByGuardrail = isByGuardrail && realised !== null && realised < 0;
+    const verdict = isEarly ? (isLossByGuardrail ? "regressed" : earlyVerdict) : judge(realised, expected!);
     return { ...base, realised, verdict, shared };
   }
 
@@ -258,7 +259,15 @@ export function computeFigures(ledger: Ledger, at: string) {
   }
 
   return {
-    ...{ acts, changes, need, statusOf, computeOutcome, memory, reliability, effect, listMissingConsents },
+    acts,
+    changes,
+    need,
+    statusOf,
+    computeOutcome,
+    memory,
+    reliability,
+    effect,
+    listMissingConsents,
   };
 }
 

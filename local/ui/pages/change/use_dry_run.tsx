@@ -9,7 +9,10 @@ import { Age } from "../../parts/time.tsx";
 
 export type HostOperation = "apply" | "rollback";
 
-/** Runs an operation dry, automatically if the reader may or if `onToken` can ask for the token; undefined while permissions are not known. */
+/**
+ * Makes dry runs of an operation: automatically if the reader may run it or if `onToken` can ask for the token, otherwise when
+ * `ask` is called. Returns undefined until the reader's permissions are known.
+ */
 export function useDryRun(
   { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
   operation: HostOperation,

@@ -1,4 +1,4 @@
-/** Checks that any proxy in front of the service must pass. */
+/** The checks that every proxy in front of the service must pass. */
 import { expect } from "vitest";
 import { openResponse, type ProxyAddress, type ProxyRequest, type Reply, sendRequest } from "./proxy_request.ts";
 import { ANA, WITHOUT_EMAIL } from "./log_in.ts";

@@ -247,7 +247,7 @@ const mayDecide = (name: string, change: ModelChange, rules: Rules): boolean =>
   rules.approvers.includes(name) ||
   rules.owners.some((owner) => sets(change, owner.target) && owner.approvers.includes(name));
 
-/** Returns true for a name that consented to a change or, if no person who consented may still decide, that may approve. */
+/** Returns true for a person who consented to a change or, if none of those may still decide, who may approve it. */
 function mayRevoke(name: string, change: ModelChange, rules: Rules): boolean {
   if (change.consents.some((consent) => normalizeName(consent.name) === name)) return true;
   const canStillDecide = (consent: Consent): boolean =>
@@ -375,7 +375,7 @@ export function decideRequest(change: ModelChange, request: ChangeRequest, world
   const name = normalizeName(spelling);
   const isForbiddenSelfApproval = !rules.self_approval && name === normalizeName(change.proposer);
   const { status } = change;
-  // A change that has expired only by the clock is not denied yet, but accepts no consents.
+  // A change that has expired only by the clock is not denied yet, but accepts no consent and no apply.
   if ((action === "approve" || action === "apply") && findExpiry(change, rules, now) !== undefined)
     return "illegal_transition";
   const requireSignature = (after: ModelChange): string | ModelChange => findSignatureError(request, rules) ?? after;
