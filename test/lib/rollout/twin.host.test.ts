@@ -64,7 +64,7 @@ test(`Python decides ${PLAN_COUNT} random plans as TypeScript does`, () => {
     for (const [index, { plan, state }] of feeds.entries()) {
       const decision: Decision = decideStep(plan, state);
       if (!isNear(decision, decisions[index]))
-        differing.push({ seed: from + index, decision, callPython: decisions[index] });
+        differing.push({ seed: from + index, decision, python: decisions[index] });
       const kind = `${decision.decision} ${decision.reason}`;
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
     }

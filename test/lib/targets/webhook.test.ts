@@ -153,7 +153,7 @@ describe("an answer", () => {
     expect(await adapter.verify(CHANGE, neverAborted)).toBe("absent");
     expect(await adapter.apply(CHANGE, neverAborted)).toEqual({ result: "applied" });
     expect(await adapter.verify(CHANGE, neverAborted)).toBe("applied");
-    host.planFault("rollback", "before", respond(200, { result: "superseded", detail: { by: "chg_9" }, writeMore: 1 }));
+    host.planFault("rollback", "before", respond(200, { result: "superseded", detail: { by: "chg_9" }, more: 1 }));
     expect(await adapter.rollback(CHANGE, neverAborted)).toEqual({ result: "superseded", detail: { by: "chg_9" } });
     host.planFault("validate", "before", respond(200, { ok: false, reason: "no such banner" }));
     expect(await adapter.validate(CHANGE, neverAborted)).toEqual({ ok: false, reason: "no such banner" });
