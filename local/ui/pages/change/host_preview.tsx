@@ -1,8 +1,6 @@
 /** The current value of a target, and what a change sets there or restores. */
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
 import { canonicalJson } from "../../../../lib/kit/canonical_json.ts";
-import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import type { Change, ChangeDetail, Operation } from "../../core/api_types.ts";
 import { lazy } from "../../core/lazy.tsx";
 import { readHostValue, type TargetValue, listResults } from "../../domain/plan.ts";
@@ -12,7 +10,7 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
 import { DryRunStatus, type HostOperation, useDryRun } from "./use_dry_run.tsx";
-import { useHistory } from "../../domain/change_history.ts";
+import { useSetter } from "./use_setter.ts";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const RollbackPreview = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));
@@ -128,15 +126,4 @@ function CurrentValueByDigest({ change, digest }: { change: ChangeDetail; digest
       The SHA-256 of its value was <code>{digest}</code>
     </p>
   );
-}
-
-/** Finds the change on a target whose value has the digest; undefined while the history is read, `by` undefined if no change has it. */
-export function useSetter(change: ChangeDetail, digest: string | undefined): { by: Change | undefined } | undefined {
-  const { data: history, error } = useHistory(change);
-  return useMemo(() => {
-    if (!(history ?? error)) return undefined;
-    const hasSet = ({ change_id, value }: Change) =>
-      change_id !== change.change_id && value !== undefined && portableSha256(canonicalJson(value)) === digest;
-    return { by: history?.find(hasSet) };
-  }, [history, error, digest]);
 }
