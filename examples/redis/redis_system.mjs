@@ -6,7 +6,6 @@ import { TargetRejected, Unanswered } from "countersign";
 
 /** How long the key of an attempt exists. */
 const ATTEMPT_TTL_SECONDS = 24 * 3600;
-/** The version of a key that does not exist. */
 const ABSENT_VERSION = "none";
 
 /**

@@ -151,7 +151,7 @@ test("a killed process keeps its insights after a restart, and gets the ones it 
   const from = one.server.stderr.length;
   const restarted = await two.restart([`--cross-link-port=${port}`]);
   nodes[1] = restarted;
-  await waitForLink(one, "acme@n2", from);
+  await Promise.all([waitForLink(one, "acme@n2", from), waitForLink(restarted, "acme@n1")]);
   await sync(restarted);
   const { insights } = (await restarted.get("co-evolution")).body;
   expect(
