@@ -10,7 +10,7 @@ import { ValueDiff } from "../../parts/diff.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Json } from "../../parts/text.tsx";
 import { DryRunStatus, type HostOperation, useDryRun } from "./use_dry_run.tsx";
-import { useSetter } from "./use_setter.ts";
+import { useSetter } from "./use_setter.tsx";
 
 const PlanDryRun = lazy(() => import("./plan.tsx").then((part) => part.PlanDryRun));
 const RollbackPreview = lazy(() => import("./rollback_preview.tsx").then((part) => part.RollbackPreview));

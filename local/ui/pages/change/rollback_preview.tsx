@@ -4,7 +4,7 @@ import { changeHref } from "../../core/router.tsx";
 import { ChangeName } from "../../parts/change_name.tsx";
 import { ValueDiff } from "../../parts/diff.tsx";
 import { UserText } from "../../parts/text.tsx";
-import { useSetter } from "./use_setter.ts";
+import { useSetter } from "./use_setter.tsx";
 
 /** State of the target: the change whose value it has, and the digest of its earlier value (`null`: none). */
 interface RollbackTarget {
