@@ -52,13 +52,13 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
   await adoptStoredBreach(deps, store).catch(() => undefined);
   const { breach } = integrity;
   const toResult = (ok: boolean, reason: string) => ({ ok, reason: ok ? null : reason });
-  const check = async (run: () => Promise<boolean>) => {
+  const checkHead = async () => {
     let message = "the head of the log cannot be read";
-    const ok = await run().catch((error: unknown) => {
+    const head = await readCurrentHead(deps).catch((error: unknown) => {
       if (error instanceof StoreUnavailable && error.shown) message += `: ${error.shown}`;
-      return false;
+      return undefined;
     });
-    return toResult(ok, `${message}; see the service's log`);
+    return toResult(head !== undefined, `${message}; see the service's log`);
   };
   const checkStore = async () => {
     const { ok, reason } = await writeProof(deps);
@@ -66,9 +66,7 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
   };
   const checkIntent = async (runtime: NonNullable<typeof product>) => {
     const problem = await findIntentProblem(store, runtime).catch(() => undefined);
-    return problem === undefined
-      ? check(async () => (await readCurrentHead(deps)) !== undefined)
-      : { ok: false, reason: problem };
+    return problem === undefined ? checkHead() : { ok: false, reason: problem };
   };
   const checkClock = async () => {
     const head = await readCurrentHead(deps).catch(() => undefined);

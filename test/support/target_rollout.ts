@@ -1,7 +1,6 @@
 /** A rollout on a target system in memory, on which another program has set the initial text of the target. */
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
-import type { TargetSystem } from "../../lib/targets/port.ts";
 import { testClock } from "./clock.ts";
 import { memoryTarget } from "./memory_target.ts";
 import { openRollout, STAGES, totals } from "./rollouts.ts";
@@ -12,14 +11,10 @@ const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 export const INITIAL_TEXT = '{ "old":  1.50 }';
 
 /** Opens a service on a target system in memory, and applies a change with a rollout to its first step. */
-export async function openRolloutOnTarget({
-  methods = {},
-  ...options
-}: { methods?: Partial<TargetSystem>; stages?: object; policy?: object } = {}) {
+export async function openRolloutOnTarget(options: { stages?: object; policy?: object } = {}) {
   const clock = testClock();
   const store = memoryStore();
-  const { system: inner, overwrite, raw, faults, edits } = memoryTarget();
-  const system: TargetSystem = { ...inner, ...methods };
+  const { system, overwrite, raw, faults, edits } = memoryTarget();
   overwrite(ENTRY, INITIAL_TEXT);
   const adapter = targetAdapter(system, { store, clock });
   const rollout = await openRollout({ ...options, store, clock, adapter, proposal: { target: ENTRY.target } });

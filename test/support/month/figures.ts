@@ -262,7 +262,6 @@ export function computeFigures(ledger: Ledger, at: string) {
     acts,
     changes,
     need,
-    statusOf,
     computeOutcome,
     memory,
     reliability,
