@@ -9,7 +9,7 @@ import { FIELD_ALIASES, FIELD_NAMES } from "./fields.ts";
 import { FILLER_WORDS } from "./filler_words.ts";
 import { type Answer, cite, describeFound, joinLines, describeRow, MAX_SHOWN_ROWS } from "./found_text.ts";
 import { parseQuery, type Query } from "./parse.ts";
-import { runQuery } from "./run.ts";
+import { runQuery, type RunOptions } from "./run.ts";
 import { findSimilarQuestions, findSavedQuestion } from "./saved_questions.ts";
 
 /** Maximum number of matches listed for a text that is no query. */
@@ -27,7 +27,7 @@ export async function askQuery(deps: ChangesDeps, text: string, caller: string |
   const query = isQuery(text) ? text : findSavedQuestion(text)?.query;
   if (query === undefined) return undefined;
   try {
-    return describeFound(await runText(deps, query, caller));
+    return describeFound(await runQuery(deps, parse(deps, query), { ...OPTIONS, caller }));
   } catch (error) {
     if (error instanceof AppError && error.code === "invalid_field")
       return { text: `This query does not run: ${error.message}.`, citations: [], isComplete: true };
@@ -46,7 +46,7 @@ function isQuery(text: string): boolean {
   return names.some(isField) || ONE_TERM.test(text) || ONE_ID.test(text);
 }
 
-/** Searches for changes that contain words of a text, best first, and for similar saved questions. */
+/** Searches for changes with all words of a text, or else with any of them, and for similar saved questions. */
 export async function searchRecords(
   deps: ChangesDeps,
   text: string,
@@ -54,17 +54,21 @@ export async function searchRecords(
 ): Promise<{ answer: Answer; rows: FindRow[] }> {
   const questions = findSimilarQuestions(text).map(({ title, query }) => `- ${title.en}: ${query}`);
   const suggestions = questions.length === 0 ? [] : ["Saved questions that fit:", ...questions];
-  const words = extractWords(text);
-  const query = parse(deps, words);
-  if (query.words.length === 0 && query.ids.length === 0)
+  const found = await findAllWords(deps, text, { caller });
+  if (found) {
+    const answer = describeFound(found);
+    return { answer: { ...answer, text: joinLines(answer.text, suggestions), isComplete: false }, rows: found.rows };
+  }
+  const query = parseWords(deps, extractWords(text));
+  if (!query)
     return { answer: { text: joinLines("Nothing in this can be looked up.", suggestions), citations: [] }, rows: [] };
-  const { total, rows } = await runText(deps, words, caller, "any");
+  const { total, rows } = await runQuery(deps, query, { ...OPTIONS, caller, words: "any" });
   const best = rows.slice(0, MAX_MATCHES);
   const matches = total === 1 ? "1 change has" : `${total} changes have`;
   const result =
     total === 0
       ? "no text of a change has any of these words."
-      : `the text is neither a query nor a saved question; ${matches} some of its words, best first:`;
+      : `no change matches all of it; ${matches} some of its words, best first:`;
   return {
     answer: {
       text: joinLines(`Query: ${query.text} – ${result}`, best.map(describeRow), suggestions),
@@ -77,18 +81,43 @@ export async function searchRecords(
   };
 }
 
-const parse = ({ clock }: ChangesDeps, text: string): Query => parseQuery(text, { now: clock.now(), zone: "UTC" });
-
-const runText = (
+/** Finds the changes that match a text as it is, or else all its words without filler words; undefined if none does. */
+async function findAllWords(
   deps: ChangesDeps,
   text: string,
-  caller: string | null,
-  words: "all" | "any" = "all",
-): Promise<FindAnswer> => runQuery(deps, parse(deps, text), { limit: MAX_SHOWN_ROWS, zone: "UTC", caller, words });
+  options: Pick<RunOptions, "caller" | "where">,
+): Promise<FindAnswer | undefined> {
+  for (const candidate of [text, extractWords(text)]) {
+    const query = parseWords(deps, candidate);
+    const found = query && (await runQuery(deps, query, { ...OPTIONS, ...options }));
+    if (found && found.total > 0) return found;
+  }
+  return undefined;
+}
+
+/** Options of the queries that answer a text. */
+const OPTIONS = { limit: MAX_SHOWN_ROWS, zone: "UTC" } as const;
+
+const parse = ({ clock }: ChangesDeps, text: string): Query => parseQuery(text, { now: clock.now(), zone: "UTC" });
+
+/** Parses the words of a text; undefined if it has none, or is no query. */
+function parseWords(deps: ChangesDeps, text: string): Query | undefined {
+  try {
+    const query = parse(deps, text);
+    return query.words.length + query.ids.length === 0 ? undefined : query;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "invalid_field") return undefined;
+    throw error;
+  }
+}
+
+/** A phrase in quotes, an id or a word; with the minus before it and the `*` after it. */
+const WORD =
+  /(?:(?<!\S)-)?(?:"[^"]+"|chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*(?:\*(?!\S))?)/gu;
 
 /** Extracts the words of a text, without punctuation, and without filler words if it has others. */
 function extractWords(text: string): string {
-  const all = text.match(/chg_[0-9a-f-]{36}|[\p{L}\p{M}\p{N}]+(?:[._@-][\p{L}\p{M}\p{N}]+)*/gu) ?? [];
+  const all = text.replaceAll(/[“”„«»]/g, '"').match(WORD) ?? [];
   const words = all.filter((word) => !FILLER_WORDS.has(word.toLowerCase()));
   return (words.length > 0 ? words : all).slice(0, MAX_WORDS).join(" ").slice(0, MAX_TEXT_LENGTH);
 }

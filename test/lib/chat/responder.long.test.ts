@@ -124,7 +124,7 @@ describe("topics", () => {
 test("a topic with additional words is searched, since its fixed answer would ignore them", async () => {
   const { text } = await ask("pending changes about data retention");
   expect(text).toMatch(
-    /^Query: pending data retention – the text is neither a query nor a saved question; \d+ changes? ha(?:s|ve) some of its words/,
+    /^Query: pending data retention – no change matches all of it; \d+ changes? ha(?:s|ve) some of its words/,
   );
   expect((await listCitedNames("pending changes about data retention"))[0]).toBe("data retention");
 });
@@ -136,6 +136,24 @@ test.each([
   ["unsubscribes doubled since August", "fewer mails"],
   ["accountants want spreadsheets", "export format"],
 ])("%s finds its change first", async (message, name) => expect((await listCitedNames(message))[0]).toBe(name));
+
+test.each(['"load test"', "mails -hour", "retr*", "seat limit", "spreadsheet importer"])(
+  "%s finds the same in chat as in find",
+  async (query) => {
+    const { rows } = (await month.get(`/api/find?${new URLSearchParams({ q: query })}`)).body;
+    expect(rows.length).toBeGreaterThan(0);
+    expect(await listCitedNames(query)).toEqual(
+      rows.map(({ change_id }: { change_id: string }) => changeName(change_id)),
+    );
+    expect((await ask(query)).text).toContain(`Query: ${query} – ${rows.length} change`);
+  },
+);
+
+test("a search for any of the words still leaves out the words with a minus", async () => {
+  const { text } = await ask("zyxwv mails -loop");
+  expect(text).toContain("Query: zyxwv mails -loop – no change matches all of it; ");
+  expect(text).not.toContain("loop.");
+});
 
 test("the reply reports no results only for words or a query that ran", async () => {
   expect((await ask("zyxwv qponm")).text).toContain("Query: zyxwv qponm – no text of a change has any of these words.");
