@@ -2,8 +2,11 @@
  * The built-in responder. It answers queries, saved questions and a few topics; any other message is a search for its words. The
  * same message on the same records gets the same answer.
  */
-import { askQuery, searchRecords } from "../find/ask.ts";
+import type { Change } from "../changes/rules/change.ts";
+import { listAllowedInTime } from "../changes/rules/overdue.ts";
+import { askQuery, findChangesWhere, searchRecords } from "../find/ask.ts";
 import { type Answer, cite, joinLines, describeRow } from "../find/found_text.ts";
+import type { Row } from "../find/row.ts";
 import { label, shorten } from "../kit/quote.ts";
 import type { Citation } from "../memory/history.ts";
 import type { FoundMemory } from "../memory/recall.ts";
@@ -11,16 +14,18 @@ import type { OperationsDeps } from "../operations/deps.ts";
 import { findChange } from "./facts.ts";
 import { explainChange } from "./explain_change.ts";
 import { answerTopic, HELP, PRODUCT_OFF_TEXT } from "./topic_answers.ts";
-import { findAction, findTopic, findReasonQuestion } from "./topics.ts";
+import { type Action, findAction, findTopic, findReasonQuestion } from "./topics.ts";
 
-/** The caller, and the addresses of the console. */
+/** The caller, and the addresses of changes. */
 export interface Caller {
   author: string | null;
-  /** Returns the address of a change's page; for `""` that of the console. */
+  /** Returns the address of a change's page. */
   page(changeId: string): string;
 }
 
 const MAX_MEMORY_LENGTH = 300;
+/** Maximum number of changes that are listed for an action. */
+const MAX_ACTION_CHANGES = 3;
 
 /** Answers a message from the records, and adds memories if the answer is not complete. */
 export async function respond(
@@ -85,19 +90,24 @@ async function addDetail(deps: OperationsDeps, answer: Answer): Promise<Answer> 
 /** Describes the pages on which a person can take an action, since chat takes none. */
 async function describeActionPage(
   deps: OperationsDeps,
-  { verb, rest }: { verb: string; rest: string },
+  { verb, rest }: Action,
   { author, page }: Caller,
 ): Promise<Answer> {
-  const rows = (await searchRecords(deps, rest, author)).rows.slice(0, 3);
+  const context = { intent: deps.product!.intent, now: deps.clock.now() };
+  const where = ({ change }: Row): boolean => listAllowedInTime(change as Change, context).includes(verb);
+  const { query, rows } = await findChangesWhere(deps, rest, { caller: author, where });
+  const shown = rows.slice(0, MAX_ACTION_CHANGES);
   return {
     text: joinLines(
-      "Chat decides nothing. A person does this on the page of the change:",
-      rows.flatMap((row) => [describeRow(row), `  ${page(row.change_id)}`, `  countersign ${verb} ${row.change_id}`]),
-      rows.length === 0 ? `- ${page("")}` : "",
+      "Chat decides nothing.",
+      shown.length === 0
+        ? `Query: ${query} – no change that matches has a status that allows: ${verb}.`
+        : "A person does this on the page of the change:",
+      shown.flatMap((row) => [describeRow(row), `  ${page(row.change_id)}`, `  countersign ${verb} ${row.change_id}`]),
     ),
     citations: cite(
       "change",
-      rows.map(({ change_id }) => change_id),
+      shown.map(({ change_id }) => change_id),
     ),
     isComplete: true,
   };

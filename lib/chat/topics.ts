@@ -1,4 +1,5 @@
 /** Recognises short questions about fixed topics; a message with other words is a search instead. */
+import type { LifecycleAction } from "../changes/rules/transitions.ts";
 import { FILLER_WORDS } from "../find/filler_words.ts";
 import { queryTerms } from "../memory/tokens.ts";
 
@@ -70,7 +71,13 @@ export const findReasonQuestion = (message: string): string | undefined =>
     ? message.replace(REASON_QUESTION, "").replace(/^\s*(?:was|were|is|are|did|do|does|has|have)\b/i, "")
     : undefined;
 
-const ACTIONS: readonly (readonly [verb: string, pattern: RegExp])[] = [
+/** An action that a message orders, and the words that describe the change. */
+export interface Action {
+  verb: LifecycleAction;
+  rest: string;
+}
+
+const ACTIONS: readonly (readonly [verb: LifecycleAction, pattern: RegExp])[] = [
   ["approve", /^(?:approve|consent to|sign off(?: on)?|accept|批准|同意)/i],
   ["deny", /^(?:deny|reject|refuse|拒绝|否决)/i],
   ["withdraw", /^(?:withdraw|撤回)/i],
@@ -81,8 +88,8 @@ const ACTIONS: readonly (readonly [verb: string, pattern: RegExp])[] = [
 const POLITE_PREFIX =
   /^(?:(?:please|kindly|ok|okay|can you|could you|would you|will you|just|go ahead and|you should|you must|i want you to)[\s,]+|(?:请你|请|帮我|麻烦你))+/i;
 
-/** Finds the action that a message orders, and the words that describe the change; undefined if it orders nothing. */
-export function findAction(message: string): { verb: string; rest: string } | undefined {
+/** Finds the action that a message orders; undefined if it orders nothing. */
+export function findAction(message: string): Action | undefined {
   const text = message.trim().replace(POLITE_PREFIX, "");
   for (const [verb, pattern] of ACTIONS) {
     const [order] = pattern.exec(text) ?? [];

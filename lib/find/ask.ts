@@ -55,7 +55,7 @@ export async function searchRecords(
   const questions = findSimilarQuestions(text).map(({ title, query }) => `- ${title.en}: ${query}`);
   const suggestions = questions.length === 0 ? [] : ["Saved questions that fit:", ...questions];
   const found = await findAllWords(deps, text, { caller });
-  if (found) {
+  if (found && found.total > 0) {
     const answer = describeFound(found);
     return { answer: { ...answer, text: joinLines(answer.text, suggestions), isComplete: false }, rows: found.rows };
   }
@@ -81,18 +81,25 @@ export async function searchRecords(
   };
 }
 
-/** Finds the changes that match a text as it is, or else all its words without filler words; undefined if none does. */
-async function findAllWords(
+/** Finds changes that meet a condition, with all words of a text; without words, all that meet it. */
+export const findChangesWhere = async (
   deps: ChangesDeps,
   text: string,
-  options: Pick<RunOptions, "caller" | "where">,
-): Promise<FindAnswer | undefined> {
+  options: Required<WordOptions>,
+): Promise<FindAnswer> =>
+  (await findAllWords(deps, text, options)) ?? runQuery(deps, parse(deps, ""), { ...OPTIONS, ...options });
+
+type WordOptions = Pick<RunOptions, "caller" | "where">;
+
+/** Runs a text as it is, or if nothing matches, its words without filler words; undefined for a text without words. */
+async function findAllWords(deps: ChangesDeps, text: string, options: WordOptions): Promise<FindAnswer | undefined> {
+  let found: FindAnswer | undefined;
   for (const candidate of [text, extractWords(text)]) {
     const query = parseWords(deps, candidate);
-    const found = query && (await runQuery(deps, query, { ...OPTIONS, ...options }));
-    if (found && found.total > 0) return found;
+    if (query) found = await runQuery(deps, query, { ...OPTIONS, ...options });
+    if (found && found.total > 0) break;
   }
-  return undefined;
+  return found;
 }
 
 /** Options of the queries that answer a text. */

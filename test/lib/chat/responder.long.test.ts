@@ -171,8 +171,8 @@ test("matching saved questions are suggested for other words", async () => {
 test.each([
   "approve it for me",
   "please approve the data retention change",
-  "批准数据",
-  "roll back dark mode",
+  "批准它",
+  "roll back the retry limit",
   "can you deny it?",
 ])("%s decides nothing, and the reply says where a person can decide", async (message) => {
   const before = (await month.get("audit?limit=1")).body.length;
@@ -180,6 +180,22 @@ test.each([
   expect(text).toContain("Chat decides nothing.");
   expect(text).toMatch(/#\/changes\//);
   expect((await month.get("audit?limit=1")).body.length).toBe(before);
+});
+
+test.each([
+  ["approve dark mode", "Query: dark mode – no change that matches has a status that allows: approve."],
+  ["deny e2 please", "Query: e2 – no change that matches has a status that allows: deny."],
+])("%s lists no change, since the status of none allows it", async (message, line) => {
+  const { text, citations } = await ask(message, ANA);
+  expect(text).toBe(`Chat decides nothing.\n${line}`);
+  expect(citations).toEqual([]);
+});
+
+test("an order lists only changes whose status allows it", async () => {
+  const ids = (await ask("approve it", ANA)).citations.map(({ id }) => id);
+  expect(ids).toHaveLength(3);
+  for (const id of ids)
+    expect((await month.get(`/api/product/changes/${id}`)).body.allowed_actions).toContain("approve");
 });
 
 test("a change named by its id is shown with its entries", async () => {
