@@ -19,7 +19,7 @@ import { lengthen, makeLog } from "./synthetic_log.ts";
 
 let anchorCount = 0;
 
-/** Creates an anchor in memory. It fails while `state.problem` is set. */
+/** Creates an anchor in memory with a name of its own. It fails while `state.problem` is set. */
 function testAnchor(...notes: string[]) {
   const state = { notes, problem: undefined as string | undefined };
   const anchor: CheckpointAnchor = {
@@ -163,7 +163,7 @@ test("in a long-lived process commits trigger checkpoints until the process stop
   expect(lengths).toEqual(["1", "1025"]);
 });
 
-test("in a long-lived process the last of many entries has a checkpoint after one second", async () => {
+test("in a long-lived process an entry after which none comes has a checkpoint after one second", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const commits = createCommitSignal();

@@ -196,6 +196,7 @@ test("of two processes with different keys, only the one that started last signs
   }
   expect(new Set(keys).size).toBe(1);
   expect(keys[0]).not.toBe(firstKey);
+  // The last call was made by `first`, which stored nothing for the fifth entry.
   expect(await readLastCheckpoint(first)).toMatchObject({ length: 4 });
   expect(await keyCapability(first)).toMatchObject({ status: "degraded", reason: expect.stringContaining(keys[0]!) });
   expect(await keyCapability(second)).toBeUndefined();
@@ -204,7 +205,7 @@ test("of two processes with different keys, only the one that started last signs
   });
 });
 
-test("a process without a key does not remove the signature of another process", async () => {
+test("a process without a key stores one unsigned checkpoint; then the other process signs on", async () => {
   const signed = withSigner(await makeLog(1));
   const unsigned = await restartDeps(signed);
   const keys = [];

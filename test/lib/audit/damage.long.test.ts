@@ -156,7 +156,7 @@ test("entries of another log are found, whether one or all are replaced", async 
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
 });
 
-test("a truncated log with a corrected head is found by its changes and by stored checkpoints", async () => {
+test("a truncated log with a corrected head is found by its changes, or by a length stored elsewhere", async () => {
   const { api, entries, expectedQuery } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));
@@ -218,7 +218,7 @@ test.each([
   [4, "immediately", 0],
   [1, "immediately", 0],
   [1, "in the next complete verification", 60_000],
-])("a truncation by %i entries is reported %s by a process that has read the longer log", async (cut, _, later) => {
+])("a truncation by %i entries is reported %s by a process that has read the longer log", async (cut, _, waitMs) => {
   const { api, entries } = await createTenEntryLog();
   const remaining = LENGTH - cut;
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: LENGTH });
@@ -227,7 +227,7 @@ test.each([
     const { id: length, current_hash: head, timestamp: at, origin } = entries[remaining - 1]!;
     tx.put("meta", "chain", { origin, length, head, at });
   });
-  api.deps.clock.advance(later);
+  api.deps.clock.advance(waitMs);
   const { body } = await api.get("audit/verify");
   expect(body).toMatchObject({
     valid: false,
@@ -236,7 +236,7 @@ test.each([
   });
 });
 
-test("a process that has read the log reports a rewrite, also later", async () => {
+test("a process that has read the log reports a rewrite in its next complete verification", async () => {
   const { api, entries } = await createTenEntryLog();
   expect((await api.get("audit/verify")).body.valid).toBe(true);
   await damage(api.deps.store, (tx) => rewrite(tx, entries, (entry) => ({ ...entry, tenant: "t9" })));
@@ -302,6 +302,7 @@ test("a breach rejects writes and fails readiness; reads continue; a restart fin
 
 /** Returns the service, which was running when the log was damaged, after it verified the log again. */
 async function verifyAgain(api: Awaited<ReturnType<typeof service>>) {
+  // A result of at most five seconds ago would be reused.
   api.deps.clock.advance(6000);
   await api.get("audit/verify");
   return api;

@@ -28,8 +28,8 @@ const SECOND: typeof FIRST = {
 const SECOND_HASH = "a38b13eb82043cb8ba1308f58bd6aaaffd466766dba8bf762e66ba9160b64f6e";
 
 test.each([
-  ["portable", portableSha256],
-  ["node", nodeSha256],
+  ["this project", portableSha256],
+  ["Node", nodeSha256],
 ])("the published entries have their published hashes, with the SHA-256 of %s", (_, sha256) => {
   expect(entryHash(FIRST, sha256)).toBe(FIRST_HASH);
   expect(entryHash(SECOND, sha256)).toBe(SECOND_HASH);

@@ -57,7 +57,7 @@ test.each(["EIO", "ENOMEM"])(
   },
 );
 
-test("a damaged entry is a breach at any position", async () => {
+test("a read that fails because a record is damaged is a breach", async () => {
   const { store, fail } = createStoreWithFailingReads();
   const api = await service({ store });
   await api.propose();

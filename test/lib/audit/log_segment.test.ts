@@ -7,9 +7,9 @@ import { seededIntegers } from "../../support/seeded_integers.ts";
 
 const ENTRIES = 9000;
 
-test("the index of a segment finds the entries of a change at any position", () => {
+test("the index of the log finds the entries of a subject, or with the flag, in any range", () => {
   const randomBelow = seededIntegers(7);
-  // Each of the 40 groups with the same high bits has many subjects, and each segment lacks some.
+  // Each of the 40 groups with the same high bits has many subjects, and each segment lacks some. The lowest bit is a flag.
   const randomSubject = (): number =>
     ((randomBelow(40) << 20) | (randomBelow(3) << 1) | (randomBelow(50) === 0 ? 1 : 0)) >>> 0;
   /** Subjects of each entry: the first belongs to column 0, the others to column 1. */
@@ -34,6 +34,7 @@ test("the index of a segment finds the entries of a change at any position", () 
     const column = randomBelow(2) as 0 | 1;
     const candidates = subjectsInColumn(randomBelow(ENTRIES), column);
     const bits = (candidates[randomBelow(candidates.length)]! & ~1) >>> 0;
+    // An entry without a subject is replaced by a query for the flag.
     const query: SubjectQuery = bits === 0 ? { column: 0, mask: 1, bits: 1 } : { column, mask: ~1 >>> 0, bits };
     const [after, last] = [randomBelow(ENTRIES), randomBelow(ENTRIES)].sort((a, b) => a - b) as [number, number];
     expect([...logIndex.find(query, last, after)]).toEqual(filterEntries(query, last, after));

@@ -62,7 +62,7 @@ test("splitPoint is the greatest power of two below the size", () => {
   expect([2, 3, 4, 5, 8, 9, 2 ** 40 + 1].map(splitPoint)).toEqual([1, 2, 2, 4, 4, 8, 2 ** 40]);
 });
 
-test("hex is converted to bytes and back", () => {
+test("hex is converted to bytes", () => {
   expect(hexBytes("00ff10")).toEqual(Uint8Array.of(0, 255, 16));
   expect([...hexBytes("00ff10")]).toEqual([0, 255, 16]);
 });
@@ -100,9 +100,9 @@ test("growing the tree by one entry reads that entry only", async () => {
 
 test("the tree grows to the length that the log had at the start, while others append entries", async () => {
   const deps = await makeLog(5);
-  let writes = 3;
+  let appendsLeft = 3;
   const transact: typeof deps.store.transact = async (decide) => {
-    if (writes-- > 0) await lengthen(deps, 1);
+    if (appendsLeft-- > 0) await lengthen(deps, 1);
     return deps.store.transact(decide);
   };
   expect(await growTree({ ...deps, store: { ...deps.store, transact } })).toMatchObject({ length: 5 });

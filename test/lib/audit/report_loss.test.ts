@@ -29,6 +29,7 @@ test("a log shorter than its backup states accepts no changes until the loss is 
   expect(await propose(restarted)).toMatchObject(BROKEN);
   expect((await restarted.get("audit")).status).toBe(200);
   expect(await acceptLoss(restarted)).toMatchObject({ status: 200, body: { known: backup } });
+  // The log becomes longer than the backup states, with other entries than the lost ones.
   for (let count = 0; count < 6; count++) await propose(restarted);
   const restartedAgain = makeCore(await restartDeps(restarted.deps));
   await reportLoss(restartedAgain.deps, backup);

@@ -116,6 +116,7 @@ test("a witness that reports another size gets a new request from that size", as
   await growAndMaintain(deps, 0);
   const olderCopy = { ...deps, store: await copyStore(deps.store) };
   await growAndMaintain(deps, 3);
+  // A process on an older copy of the store does not change the witness's size.
   await growAndMaintain(olderCopy as TestDeps, 0, 0);
   witness.state.requests.length = 0;
   const record = (await deps.store.list("witnesses", { limit: 1 }))[0]!;

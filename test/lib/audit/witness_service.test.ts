@@ -43,11 +43,12 @@ const submissionBody = (old: number, size: number, note = signedNote(size)): str
   submission(old, consistencyProof(old, LEAVES.slice(0, size)), note);
 const submit = (witness: TestService, body: string) =>
   witness.send(new Request("http://127.0.0.1:8420/add-checkpoint", { method: "POST", body }));
-const HASH = createHash("sha256").update(ORIGIN).digest("hex");
+/** The log's name in the path of its last checkpoint. */
+const ORIGIN_HASH = createHash("sha256").update(ORIGIN).digest("hex");
 
 test("a log that only grows is cosigned without a token, and its last checkpoint can be read", async () => {
   const witnessService = await startWitness({ protectReads: true });
-  expect((await witnessService.get(`/${HASH}/checkpoint`)).status).toBe(404);
+  expect((await witnessService.get(`/${ORIGIN_HASH}/checkpoint`)).status).toBe(404);
   for (const [old, size] of [
     [0, 1],
     [1, 2],
@@ -65,7 +66,7 @@ test("a log that only grows is cosigned without a token, and its last checkpoint
       body: checkpointText(ORIGIN, LEAVES.slice(0, size)),
       by: [{ seconds, isValid: true }],
     });
-    expect((await witnessService.get(`/${HASH}/checkpoint`)).text).toBe(cosigned);
+    expect((await witnessService.get(`/${ORIGIN_HASH}/checkpoint`)).text).toBe(cosigned);
   }
 });
 
@@ -146,18 +147,18 @@ test.each<[string, string, number]>([
 ])("%s is rejected, and nothing is cosigned or stored", async (_, body, status) => {
   const witnessService = await startWitness();
   await submit(witnessService, submissionBody(0, 100));
-  const before = (await witnessService.get(`/${HASH}/checkpoint`)).text;
+  const before = (await witnessService.get(`/${ORIGIN_HASH}/checkpoint`)).text;
   const reply = await submit(witnessService, body);
   expect(reply.status, reply.text).toBe(status);
   expect(reply.text).not.toContain(SELF.name);
-  expect((await witnessService.get(`/${HASH}/checkpoint`)).text).toBe(before);
+  expect((await witnessService.get(`/${ORIGIN_HASH}/checkpoint`)).text).toBe(before);
 });
 
 test("signatures of unknown keys are skipped and not returned; a second key of a log is valid", async () => {
   const witnessService = await startWitness({ watch: createWatch(LOG.vkey, OTHER.vkey) });
   const note = signedNote(9, OTHER) + keyPair("elsewhere.example", 4).cosigned("x", 9);
   expect((await submit(witnessService, submissionBody(0, 9, note))).status).toBe(200);
-  const stored = (await witnessService.get(`/${HASH}/checkpoint`)).text;
+  const stored = (await witnessService.get(`/${ORIGIN_HASH}/checkpoint`)).text;
   expect(stored).not.toContain("elsewhere");
   expect(readNote(stored, OTHER.vkey).by).toEqual([{ isValid: true }]);
 });
