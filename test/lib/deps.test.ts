@@ -24,7 +24,7 @@ test.each([
   expect(starting).not.toThrow(SECRET);
 });
 
-test("other tokens, and a missing token, belong to no agent", () => {
+test("tokens that differ from the agents' secrets, and missing tokens, do not prevent the start", () => {
   for (const tokens of [{}, { adminToken: "" }, { adminToken: `${SECRET}!`, readToken: SECRET.slice(1) }])
     expect(createDeps({ store: memoryStore(), intent: INTENT, ...tokens }).agents).toHaveLength(2);
 });

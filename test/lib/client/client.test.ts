@@ -180,6 +180,7 @@ test("pauses between attempts grow, and after the last attempt its failure is re
     cause: expect.any(TypeError),
   });
   expect(requests).toHaveLength(4);
+  // Half of 500, of 1000 and of the maximum of 1500, because `random` returns 0.5.
   expect(pauses).toEqual([250, 500, 750]);
 });
 
@@ -236,8 +237,8 @@ test("waitForDecision waits for a decision, even if the service responds without
     baseUrl: BASE,
     fetch: async (request) => {
       const { pathname, search } = new URL(request.url);
-      if (reads.push(`${search} ${request.headers.get("if-none-match")}`) === 3)
-        await client.post("/api/product/deny", { body: { change_id, approver: "ana" } });
+      reads.push(`${search} ${request.headers.get("if-none-match")}`);
+      if (reads.length === 3) await client.post("/api/product/deny", { body: { change_id, approver: "ana" } });
       expect(pathname).toBe(`/governance/api/product/changes/${change_id}`);
       return Response.json(await client.get("/api/product/changes/{change_id}", { params: { path: { change_id } } }));
     },

@@ -107,6 +107,7 @@ test.each([
   [403, 1],
 ])("after a request with status %i and the next one, %i tokens were requested", async (status, tokenCount) => {
   const { send, tokens } = createApp({
+    // Request 1 is for a token, request 2 is the first call.
     respond: (_, number) => new Response("{}", { status: number === 2 ? status : 200 }),
   });
   await expect(send()).rejects.toEqual(githubError(`GitHub answered ${status}`, { status }));

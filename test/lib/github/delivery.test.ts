@@ -35,7 +35,7 @@ test("a delivery is parsed into the deployment and the commit that wait for a de
 test.each([
   ["another event", DELIVERY, "ping"],
   ["another action", { ...DELIVERY, action: "created" }, EVENT],
-  ["no action", null, EVENT],
+  ["null", null, EVENT],
 ])("a delivery of %s requests no decision", (_, body, event) => {
   expect(read(body, event)).toBeUndefined();
 });

@@ -43,6 +43,7 @@ describe("an apply that is interrupted", () => {
     expect(await applying).toMatchObject(INTERRUPTED);
   }
   const runCycle = () => api.post("/api/action/run-now", { action: "cycle" });
+  /** Returns the change's events after its proposal and consent. */
   const listNewEvents = async () => events(await api.audit(`?change_id=${change_id}`)).slice(2);
 
   test("is not resumed by requests or cycles until its lease ends", async () => {
@@ -148,19 +149,19 @@ describe("a request during a reset of the object", () => {
   });
 });
 
-test("after a reset a client of the event stream continues after the last event that it received", async () => {
+test("after a reset a client of the event stream continues after the event that it names", async () => {
   const api = startSetupService(url);
   const address = `${url}/api/events`;
   const headers = () => ({ [SETUP_HEADER]: setupText(api.setup) });
   const first = await readEvents(address, headers());
   await api.propose();
-  const lastReceived = await first.next("audit");
-  expect(lastReceived.data).toMatchObject({ id: 1, event_type: "intent_in_force" });
+  const firstEvent = await first.next("audit");
+  expect(firstEvent.data).toMatchObject({ id: 1, event_type: "intent_in_force" });
   expect((await first.next("audit")).data).toMatchObject({ id: 2, event_type: "change_proposed" });
   await api.reset();
   await expect(first.next("audit")).rejects.toThrow();
   await api.propose();
-  const second = await readEvents(address, { ...headers(), "last-event-id": lastReceived.id });
+  const second = await readEvents(address, { ...headers(), "last-event-id": firstEvent.id });
   onTestFinished(() => second.stop());
   expect((await second.next("audit")).data).toMatchObject({ id: 2 });
   expect((await second.next("audit")).data).toMatchObject({ id: 3 });

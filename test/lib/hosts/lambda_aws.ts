@@ -22,7 +22,8 @@ const runningInstances = new Set<ChildProcess>();
 
 /** Ends all running instances. */
 export async function endAllInstances(): Promise<void> {
-  await Promise.all([...runningInstances].map((child) => (child.kill("SIGKILL"), once(child, "close"))));
+  for (const child of runningInstances) child.kill("SIGKILL");
+  await Promise.all([...runningInstances].map((child) => once(child, "close")));
 }
 
 /** Starts an instance of a bundle; its environment has no other variables than `env` and PATH. */
@@ -91,7 +92,7 @@ export async function startEndpoint(server: Server, operations: string[]): Promi
 export type RejectOperation = (operation: string) => { __type: string; [name: string]: unknown } | undefined;
 
 /** Starts a proxy in front of DynamoDB that answers the operations that `reject` returns an error for. */
-export async function startDynamoDbProxy(target: string, reject: RejectOperation): Promise<AwsEndpoint> {
+export async function startDynamoDbProxy(dynamoDbUrl: string, reject: RejectOperation): Promise<AwsEndpoint> {
   const operations: string[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -101,7 +102,7 @@ export async function startDynamoDbProxy(target: string, reject: RejectOperation
     const error = reject(operation);
     if (error) return void response.writeHead(400).end(JSON.stringify(error));
     const { host: _, ...headers } = request.headers as Record<string, string>;
-    const answer = await fetch(target, {
+    const answer = await fetch(dynamoDbUrl, {
       method: "POST",
       headers: withoutHopByHop(headers),
       body: Buffer.concat(chunks),

@@ -77,7 +77,7 @@ describe.each(SOURCES)("an event of %s", (source) => {
     }
   });
 
-  test("a path that URL parsing would normalise is not redirected", async () => {
+  test("a path that URL parsing would change is rejected or escaped", async () => {
     for (const path of [
       "/api/product/changes/../runtime",
       "/api/product/changes/%2e%2E/runtime",

@@ -64,7 +64,7 @@ function payload2Event(
   };
 }
 
-function restEvent(httpMethod: string, url: URL, headers: Record<string, string>, body: Event): Event {
+function restEvent(httpMethod: string, url: URL, headers: Record<string, string>, bodyFields: Event): Event {
   const query: Record<string, string[]> = {};
   for (const [name, value] of url.searchParams) (query[name] ??= []).push(value);
   const lastValues = Object.fromEntries(Object.entries(query).map(([name, list]) => [name, list.at(-1)]));
@@ -90,7 +90,7 @@ function restEvent(httpMethod: string, url: URL, headers: Record<string, string>
       stage: "prod",
     },
     body: null,
-    ...body,
+    ...bodyFields,
   };
 }
 
@@ -99,7 +99,7 @@ function balancerEvent(
   httpMethod: string,
   url: URL,
   headers: Record<string, string>,
-  { lists, ...body }: Event,
+  { lists, ...bodyFields }: Event,
 ): Event {
   const query: Record<string, string[]> = {};
   for (const pair of url.search.slice(1).split("&").filter(Boolean)) {
@@ -125,7 +125,7 @@ function balancerEvent(
           headers: sent,
           queryStringParameters: Object.fromEntries(Object.entries(query).map(([name, list]) => [name, list.at(-1)])),
         }),
-    ...body,
+    ...bodyFields,
   };
 }
 

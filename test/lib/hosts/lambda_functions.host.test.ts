@@ -321,6 +321,7 @@ describe("an instance", () => {
     const ssm = await startEndpoint(
       createServer((request, response) => {
         operations.push(String(request.headers["x-amz-target"]));
+        // A new intent needs a higher epoch.
         const Value = JSON.stringify(manifest({ version, update_epoch: operations.length + 3 }));
         response.end(JSON.stringify({ Parameter: { Value } }));
       }),
@@ -465,6 +466,7 @@ describe("permissions on the table", () => {
     const { change_id } = (await (await start("product")).api.post("propose", PROPOSAL, WITH_TOKEN)).body;
     const proxy = await startDynamoDbProxy(server!.url, allowOnly("GetItem", "BatchGetItem", "Query"));
     endpoints.push(proxy);
+    /** Returns the setting of a clock that is 73 hours and some minutes ahead; a proposal expires after 72 hours. */
     const after = (minutes: number) => ({ CLOCK_OFFSET_MS: String(73 * 3600_000 + minutes * 60_000) });
     // The first cycle notes the expiry; the clock is trusted when a later request confirms it.
     await runScheduled(await start("cycle", after(0)));

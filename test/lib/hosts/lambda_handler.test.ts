@@ -59,7 +59,7 @@ describe.each(SOURCES)("a result for %s", (source) => {
     expect(head).toMatchObject({ statusCode: 200, body: "" });
   });
 
-  test("sets every cookie", async () => {
+  test("sets every cookie; a load balancer without multi-value headers gets the last one", async () => {
     const headers = new Headers([
       ["set-cookie", "a=1; Expires=Thu, 01 Jan 2026 00:00:00 GMT"],
       ["set-cookie", "b=2"],
