@@ -44,7 +44,7 @@ describe("without a token and without permission for anonymous writes", () => {
     expect(await api.deps.store.list("audit", { limit: 10 })).toEqual(before);
   });
 
-  test("a cross-site write is rejected first, and a body that is not a form is not read", async () => {
+  test("a cross-site write is rejected before the token is checked, and no body is read", async () => {
     const api = await service({ allowAnonymousWrites: false });
     expect((await api.post("kpi", {}, { "sec-fetch-site": "cross-site" })).body.code).toBe("cross_site");
     expect(await api.raw("kpi", "x".repeat(100_000))).toMatchObject(unauthorized);
@@ -57,7 +57,7 @@ describe("without a token and without permission for anonymous writes", () => {
   });
 });
 
-test("with a configured token only requests with the token may write", async () => {
+test("with a configured token governed writes need it, and other writes need none", async () => {
   const api = await service({ allowAnonymousWrites: false, adminToken: TOKEN });
   expect(await api.post("propose", PROPOSAL)).toMatchObject(unauthorized);
   expect((await api.post("propose", PROPOSAL, { "x-svc-admin-token": TOKEN })).status).toBe(201);

@@ -34,16 +34,20 @@ test("a large body is rejected although its declared length is small", async () 
   await expect(readBody(request)).rejects.toMatchObject({ code: "payload_too_large" });
 });
 
-/** Creates a body of 1 KiB chunks without a length; `ended` has how its reading ended and the bytes sent until then. */
+/** Creates a body of 1 KiB chunks without a length; `ended` resolves with the way reading ended and the bytes sent. */
 function createStream(size: number) {
   let sent = 0;
   let end = (_: [how: string, sent: number]): void => undefined;
   const ended = new Promise<[how: string, sent: number]>((resolve) => (end = resolve));
   const body = new ReadableStream({
     pull(controller) {
-      if (sent < size) return void (controller.enqueue(new Uint8Array(1024)), (sent += 1024));
-      controller.close();
-      end(["read", sent]);
+      if (sent < size) {
+        controller.enqueue(new Uint8Array(1024));
+        sent += 1024;
+      } else {
+        controller.close();
+        end(["read", sent]);
+      }
     },
     cancel: () => end(["cancelled", sent]),
   });

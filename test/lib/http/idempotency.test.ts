@@ -21,7 +21,7 @@ test("a response is replayed after a restart, and by another instance", async ()
   expect(await other.steps()).toHaveLength(1);
 });
 
-test("two concurrent requests with one key to two instances write once", async () => {
+test("concurrent requests with one key to two instances write once", async () => {
   const api = await service();
   const other = makeService(await restartDeps(api.deps));
   const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => propose(index % 2 ? api : other)));
@@ -70,7 +70,7 @@ test("only expired responses are removed", async () => {
   );
 });
 
-test("a cycle after midnight removes no response that is younger than 24 hours", async () => {
+test("a cycle after midnight removes no response of the last 24 hours", async () => {
   const api = await service();
   const first = await propose(api);
   api.deps.clock.advance(DAY - HOUR);

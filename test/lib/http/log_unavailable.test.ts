@@ -25,5 +25,6 @@ test("rejected requests are logged at most once a second, with their number sinc
   expect(lines).toHaveLength(1);
   api.deps.clock.advance(1);
   await sendRejected(3);
+  // The second line counts 49 of the first 50 requests, one before the second ended, and the first after it.
   expect(lines.map(({ requests }) => requests)).toEqual([1, 51]);
 });

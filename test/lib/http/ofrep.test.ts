@@ -103,6 +103,7 @@ test("in the bulk response a tenant's own value replaces that for all; unchanged
 
 test("too many flags for a bulk response are rejected; single requests still succeed", async () => {
   const api = await service();
+  // 18 values of 60,000 characters are more than a mebibyte.
   for (let flag = 0; flag < 18; flag++) await applyValue(api, "t1", `f${flag}`, "x".repeat(60_000));
   expect(await evaluateAll(api, "t1")).toMatchObject({ status: 400, body: { errorCode: "GENERAL" } });
   expect((await evaluateOne(api, "f3", "t1")).status).toBe(200);

@@ -43,7 +43,7 @@ describe("a stream of the complete log", () => {
     expect(await readText(streamLog(deps, () => yieldNumbers(1)))).toBe("0\n");
   });
 
-  test("waits once for each governed write that is under way", async () => {
+  test("waits for a governed write that is under way", async () => {
     const deps = {};
     let finish: (() => void) | undefined;
     const write = runWithPriority(deps, () => new Promise<void>((resolve) => (finish = resolve)));
@@ -64,6 +64,7 @@ describe("a stream of the complete log", () => {
     const firstWait = letWritesPass(deps, awaitedWrites);
     await vi.advanceTimersByTimeAsync(1000);
     await firstWait;
+    // The same write is not awaited again.
     await letWritesPass(deps, awaitedWrites);
   });
 

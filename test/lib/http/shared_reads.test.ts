@@ -68,6 +68,7 @@ async function openSharingService() {
   const memory = memoryStore();
   let reads = 0;
   const get: Store["get"] = (collection, id) => {
+    // Only the state reads this record.
     if (id === "chat_provenance") reads++;
     return memory.get(collection, id);
   };

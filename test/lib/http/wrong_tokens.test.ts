@@ -36,7 +36,8 @@ async function openService(options: TestOptions = {}) {
 /** Resolves after all work that does not wait for a timer. */
 const waitForWork = () => new Promise((resolve) => setImmediate(resolve));
 
-const WRONG_TOKENS: [string, string, Record<string, string>][] = [
+/** Requests are POST where no method is named. */
+const WRONG_TOKENS: [token: string, request: string, headers: Record<string, string>][] = [
   ["an admin token", "kpi", { "x-svc-admin-token": `${ADMIN}!` }],
   ["an empty admin token", "kpi", { "x-svc-admin-token": "" }],
   ["an agent's secret", "propose", { authorization: `Bearer ${AGENT}!` }],
@@ -61,10 +62,10 @@ test.each(WRONG_TOKENS)("%s that is wrong is counted, and answered after 250 ms"
 });
 
 test.each<[string, Record<string, string>, number]>([
-  ["an agent's secret and a read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
-  ["an agent's secret and a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
-  ["an admin token and an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
-])("over MCP a wrong one of %s is delayed as well", async (_, wrongHeaders, status) => {
+  ["a wrong bearer with a valid read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
+  ["a wrong bearer with a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
+  ["a wrong admin token with an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
+])("over MCP %s is delayed as well", async (_, wrongHeaders, status) => {
   const api = await openService({ identityHeader: "x-user" });
   const send = (headers: Record<string, string>) =>
     api.send(
@@ -99,7 +100,7 @@ test("while a wrong token is delayed, other requests are answered", async () => 
   expect((await delayed).status).toBe(401);
 });
 
-test("a missing token is neither delayed nor counted", async () => {
+test("requests without a token, or with a valid or unneeded one, are neither delayed nor counted", async () => {
   const api = await openService({ protectReads: true });
   expect((await api.post("propose", PROPOSAL)).status).toBe(401);
   expect((await api.get("intent")).status).toBe(401);
