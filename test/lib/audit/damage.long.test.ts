@@ -156,7 +156,7 @@ test("entries of another log are found, whether one or all are replaced", async 
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 1 });
 });
 
-test("a truncated log with a corrected head is found by its changes, or by a length stored elsewhere", async () => {
+test("a truncated log with a corrected head is found by its changes, or by a stored length", async () => {
   const { api, entries, expectedQuery } = await createTenEntryLog();
   await damage(api.deps.store, (tx) => {
     for (let id = 6; id <= LENGTH; id++) tx.delete("audit", entryKey(id));

@@ -264,6 +264,7 @@ describe("keys", () => {
       await verifyToken(withdrawn, rules);
       published = [await publicJwk("k1", "ES256")];
       clock.advance(idle - SECOND);
+      // A second earlier, keys of ten minutes are still used, and those of 20 hours are not.
       if (idle === 10 * MINUTE) expect(await verifyAll([withdrawn], rules)).toEqual([true]);
       clock.advance(SECOND);
       const noKey = "its issuer has no key of its kid and alg";

@@ -11,7 +11,7 @@ const clipAndParse = (value: unknown, budget: number): any => {
   return JSON.parse(text);
 };
 
-const change = (number: number, fields: object = {}) => ({
+const makeChange = (number: number, fields: object = {}) => ({
   change_id: `chg_019a8f3e-6c1e-7b44-9d52-${String(number).padStart(12, "0")}`,
   tenant_id: `t${number}`,
   target: "limits.seats",
@@ -23,7 +23,7 @@ const change = (number: number, fields: object = {}) => ({
 });
 
 test("a value within the limit is unchanged", () => {
-  const value = { data: [change(1), change(2, { value: { a: [1, null, true, 'é "漢" 😀 \u0001\n\ud800'] } })] };
+  const value = { data: [makeChange(1), makeChange(2, { value: { a: [1, null, true, 'é "漢" 😀 \u0001\n\ud800'] } })] };
   const complete = JSON.stringify(value);
   for (const budget of [16_000, byteLength(complete)]) expect(clipJson(value, budget)).toBe(complete);
 });
@@ -32,12 +32,12 @@ describe("in a value above the limit", () => {
   test("one value of forty kilobytes is cut with a count of the omitted part; ten changes are kept", () => {
     const values = ["x".repeat(40_000), Array(5000).fill("seats"), { nested: { text: "y".repeat(40_000) } }];
     for (const value of values) {
-      const changes = Array.from({ length: 10 }, (_, at) => change(at, at === 3 ? { value } : {}));
+      const changes = Array.from({ length: 10 }, (_, at) => makeChange(at, at === 3 ? { value } : {}));
       const { data } = clipAndParse({ data: { changes, next: null } }, 16_000);
       const { value: clipped, ...rest } = data.changes[3];
       expect(JSON.stringify(clipped)).toMatch(/\d+ (?:more )?(?:characters |items |fields )?left out/);
       expect([...data.changes.slice(0, 3), rest, ...data.changes.slice(4)]).toEqual(
-        Array.from({ length: 10 }, (_, at) => change(at)),
+        Array.from({ length: 10 }, (_, at) => makeChange(at)),
       );
       expect(data.next).toBeNull();
     }
@@ -52,24 +52,24 @@ describe("in a value above the limit", () => {
 
   test("the first items of a long list are kept, and the others counted", () => {
     const clipped = clipAndParse(
-      Array.from({ length: 500 }, (_, at) => change(at)),
+      Array.from({ length: 500 }, (_, at) => makeChange(at)),
       4000,
     );
     const mark = clipped.pop();
-    expect(clipped).toEqual(Array.from({ length: clipped.length }, (_, at) => change(at)));
+    expect(clipped).toEqual(Array.from({ length: clipped.length }, (_, at) => makeChange(at)));
     expect(clipped.length).toBeGreaterThan(10);
     expect(mark).toBe(`(${500 - clipped.length} more left out)`);
   });
 
   test("short fields are kept, however many texts precede them", () => {
     const long = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`text_${at}`, "lorem ".repeat(100)]));
-    const facts = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`change_${at}`, change(at).change_id]));
+    const facts = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`change_${at}`, makeChange(at).change_id]));
     const clipped = clipAndParse({ ...long, ...facts, status: "denied", revision: 3 }, 1000);
     expect(clipped).toMatchObject({ ...facts, status: "denied", revision: 3 });
     expect(clipped["…"]).toMatch(/^\d+ more fields left out$/);
   });
 
-  test("values nested deeper than a record are omitted, also endless ones", () => {
+  test("values nested deeper than those of any record are omitted", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
     expect(clipJson(deep, 16_000)).toContain("(deeper levels left out)");
   });
@@ -85,6 +85,7 @@ describe("in a value above the limit", () => {
 
 /** Returns a random JSON value: with ids, long texts, long lists, large objects, unusual names, deep nesting. */
 function randomValue(below: (limit: number) => number, levels = 4): unknown {
+  /** Returns a length from 1 to 4,000; short ones are more frequent. */
   const randomLength = (): number => Math.floor(4000 ** (below(1000) / 1000));
   const randomId = (): string => `chg_019a8f3e-6c1e-7b44-9d52-${String(below(1e12)).padStart(12, "0")}`;
   const generators = [
@@ -107,6 +108,7 @@ function randomValue(below: (limit: number) => number, levels = 4): unknown {
         ]),
       ),
   ];
+  // The first five generators make no nested values.
   return generators[below(levels > 0 ? generators.length : 5)]!();
 }
 
@@ -120,6 +122,6 @@ test("any input results in JSON within the limit, with complete ids", () => {
     expect(() => JSON.parse(text) as unknown, `run ${run}`).not.toThrow();
     const complete = JSON.stringify(value);
     for (const [id] of text.matchAll(/chg_[0-9a-f-]*/g))
-      expect(complete.includes(id) && id.length, `run ${run}`).toBe(40);
+      expect([complete.includes(id), id.length], `run ${run}`).toEqual([true, 40]);
   }
 });

@@ -5,12 +5,12 @@ import { gather, PAGE_BYTES } from "../../../lib/kit/gather.ts";
 const makeRows = (sizes: readonly number[]) => sizes.map((size, id) => ({ id, size }));
 
 /** Gathers a page of rows of these sizes, and counts the rows that were read; `even` filters for even ids. */
-async function gatherRows(sizes: readonly number[], options: { limit: number; looked?: number; even?: boolean }) {
+async function gatherRows(sizes: readonly number[], options: { limit: number; maxScanned?: number; even?: boolean }) {
   const all = makeRows(sizes);
   let read = 0;
   const { rows, last, ended } = await gather({
     limit: options.limit,
-    maxScanned: options.looked ?? options.limit,
+    maxScanned: options.maxScanned ?? options.limit,
     async read(after: { id: number; size: number } | undefined, count) {
       const from = after === undefined ? 0 : after.id + 1;
       const slice = all.slice(from, from + count);
@@ -40,12 +40,12 @@ test("returns the requested number of records, read in slices", async () => {
 });
 
 test("a filter examines a limited number of records, and stops when the page is full", async () => {
-  expect(await gatherRows(Array(9000).fill(1), { limit: 10, looked: 5000, even: true })).toMatchObject({
+  expect(await gatherRows(Array(9000).fill(1), { limit: 10, maxScanned: 5000, even: true })).toMatchObject({
     returned: 10,
     last: 18,
     read: 100,
   });
-  expect(await gatherRows(Array(9000).fill(1), { limit: 5000, looked: 5000, even: true })).toEqual({
+  expect(await gatherRows(Array(9000).fill(1), { limit: 5000, maxScanned: 5000, even: true })).toEqual({
     returned: 2500,
     last: 4999,
     ended: false,
@@ -58,5 +58,6 @@ test("a page ends at one mebibyte, and few more records are read than returned",
   expect(large).toEqual({ returned: Math.ceil(PAGE_BYTES / 60_000), last: 17, ended: false, read: 100 });
   expect(await gatherRows([3_000_000, 1], { limit: 5 })).toMatchObject({ returned: 1, last: 0 });
   const later = await gatherRows([...Array(100).fill(10), ...Array(2000).fill(60_000)], { limit: 1000 });
+  // All 100 small records, and 18 large ones.
   expect(later.returned).toBe(118);
 });

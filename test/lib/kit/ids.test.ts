@@ -16,6 +16,7 @@ test("ids increase within one millisecond, and when the clock is set back", () =
 });
 
 test("ids increase beyond the last sequence number of a millisecond", () => {
+  // The sequence begins one below its end, which no random number of `Math.random` reaches.
   const ids = risingIds(() => 1.9999999995);
   const uuids = Array.from({ length: 4 }, () => ids.uuid(1000));
   expect(uuids).toEqual([...uuids].sort());

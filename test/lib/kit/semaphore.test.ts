@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createSemaphore, runWithScanLimit } from "../../../lib/kit/semaphore.ts";
 
-/** Creates tasks with a number: `started` lists the running ones, and a function of `ends` ends each of them. */
+/** Creates tasks with a number: `started` lists those that began, and a function of `ends` ends each of them. */
 function createTasks() {
   const started: number[] = [];
   const ends: (() => void)[] = [];

@@ -145,7 +145,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     ["a redirect", () => redirect, "it answered HTTP 302"],
     ["an empty text", () => ({ text: "  \n" }), "it said nothing"],
     ["endless calls of tools", () => ({ tools: [{ name: "echo" }] }), "it asked for tools without end"],
-  ])("fails on %s with an error that does not contain the response", async (_, script, reason) => {
+  ])("fails on %s with an error that does not contain the key", async (_, script, reason) => {
     const { error, received } = await runScript(script);
     expect(error).toBeInstanceOf(LlmFailed);
     expect(error!.message).toContain(reason);
@@ -167,7 +167,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     await received[0]!.closed;
   });
 
-  test("is ended at the time limit although it sends single bytes", async () => {
+  test("is ended at the time limit although its response has begun", async () => {
     const { error, received } = await runUntilTimeLimit(() => (response) => void response.write('{"choices":'));
     expect(error!.message).toBe("no answer in time");
     await received[0]!.closed;
@@ -175,10 +175,11 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
 
   test("returns at most eight thousand characters", async () => {
     const { text } = await runScript(() => ({ text: "long ".repeat(10_000) }));
+    // 8,000 characters and an ellipsis.
     expect(text).toHaveLength(8001);
   });
 
-  test("may call eight tools a round", async () => {
+  test("may call at most eight tools a round", async () => {
     const many = Array.from({ length: 100 }, () => ({ name: "echo" }));
     const { used } = await runScript((_, round) => (round === 0 ? { tools: many } : { text: "done" }));
     expect(used).toHaveLength(8);
