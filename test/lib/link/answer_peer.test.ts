@@ -116,6 +116,7 @@ describe("a peer's request", () => {
 });
 
 describe("a sync", () => {
+  // The syncing side has the identity `peer`, and it reads from the service, which is `self`.
   const own = { store: memoryStore(), clock: testClock(), self: peer };
   afterEach(() => void (own.store = memoryStore()));
   /** Returns a function that sends messages to the peer; `log` gets their names. */

@@ -39,7 +39,7 @@ test.each([1, 2, 3, 5, 7, 64])("chunks of %i bytes result in the same frames", (
   expect(reader.buffered).toBe(0);
 });
 
-describe("a length outside the limit", () => {
+describe("the length of a frame:", () => {
   test.each([
     ["zero", [0, 0, 0, 0], MAX_UNPROVEN_BYTES],
     ["one above 1 KiB before proof", [0, 0, 4, 1], MAX_UNPROVEN_BYTES],

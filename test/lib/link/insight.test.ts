@@ -59,6 +59,7 @@ test("both ends keep the same of two connections, in either order", () => {
     });
     expect(kept).toEqual(small === "a" ? ["a's", "a's"] : ["b's", "b's"]);
   }
+  // The newer of two connections that the same end opened stays.
   expect(replacesConnection("a", "b", { role: "client" }, { role: "client" })).toBe(true);
 });
 

@@ -105,7 +105,7 @@ describe("an insight from a peer", () => {
     expect(await listInsights(store)).toMatchObject([{ realised_delta: 0.2 }]);
   });
 
-  test("adds a growth row when it is new", async () => {
+  test("is announced by one notice, together with the other new insights of its message", async () => {
     await accept([makeInsight(), makeInsight({ insight_id: "ins_2" })]);
     await accept([makeInsight()]);
     const rows = await store.list("notices", { limit: 10 });

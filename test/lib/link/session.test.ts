@@ -24,7 +24,7 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("fails for at least one end when any byte is changed", () => {
+  test("fails for the client, and before the last frame for both ends, when any byte is changed", () => {
     const lengths = shake(end("client"), end("server")).frames.map(({ bytes }) => bytes.length);
     for (const [index, length] of lengths.entries())
       for (let at = 0; at < length; at++)
@@ -36,6 +36,7 @@ describe("the handshake", () => {
             (kind) => kind === "established",
           );
           const where = `frame ${index}, byte ${at}`;
+          // The server has established the session before it sends the last frame.
           expect(established.length, where).toBe(index === 3 ? 1 : 0);
           expect(kinds(passed.client), where).not.toContain("established");
         }
@@ -117,7 +118,7 @@ describe("the handshake", () => {
       expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
   });
 
-  test("accepts frames of up to 1 KiB until it is complete", () => {
+  test("ends at a frame of more than 1 KiB until it is complete", () => {
     const server = end("server");
     const announced = Uint8Array.of(0, 0, (MAX_UNPROVEN_BYTES + 1) >> 8, (MAX_UNPROVEN_BYTES + 1) & 255);
     expect(findViolation(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
@@ -193,6 +194,7 @@ describe("a session", () => {
 
   test("transmits up to 256 KiB a frame; a longer response is 413, a longer request is rejected", () => {
     const { client, server } = established();
+    // The type, the sequence number and the HMAC of a frame have 41 bytes.
     const maxTextLength = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
     const largest = client.respond(1, 200, "x".repeat(maxTextLength));
     expect(largest.length).toBe(MAX_PROVEN_BYTES + 4);
@@ -218,7 +220,7 @@ describe("a session", () => {
     expect(findViolation(server.receive(frame).events)).toMatch(/too short/);
   });
 
-  test("ends at invalid or endlessly nested JSON", () => {
+  test("ends at JSON that is nested too deep", () => {
     const deep = JSON.parse(`${"[".repeat(60)}${"]".repeat(60)}`);
     const { client, server } = established();
     expect(findViolation(server.receive(client.request(1, "query", deep)).events)).toMatch(/nested deeper/);

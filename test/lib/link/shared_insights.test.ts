@@ -43,7 +43,7 @@ describe("an own insight", () => {
     ]);
   });
 
-  test("is not rebuilt without a change, also after a restart", async () => {
+  test("is created once, also after a restart", async () => {
     await feedCsat(4);
     await applyChange();
     reachHorizon();
@@ -54,7 +54,7 @@ describe("an own insight", () => {
     expect((await readShared(svc.deps.store, self, 0, 50)).last).toBe(1);
   });
 
-  test("has the figures at the rollback of its change, which end the outcome", async () => {
+  test("keeps its figures after a later rollback of its change", async () => {
     await feedCsat(4);
     const id = await applyChange();
     await feedCsat(3.5);
@@ -67,7 +67,7 @@ describe("an own insight", () => {
     expect(await makeInsights()).toEqual([]);
   });
 
-  test("is created for a change that a guardrail rolled back early, not for one that a person did", async () => {
+  test("is created for a change that a guardrail rolled back early, not if a person did so", async () => {
     const guardrails = [{ kpi: "csat", max_regression: 0.1, action: "rollback" }];
     svc = await service({ intent: { ...intent, policy: { guardrails } } });
     makeInsights = insightMaker(svc.deps, self);
@@ -129,7 +129,7 @@ describe("an own insight", () => {
     expect(await makeInsights()).toMatchObject([{ realised_delta: -0.5 }]);
   });
 
-  test("is created for an outcome without expectation, so that not only regressions are reported", async () => {
+  test("is created for an outcome without expectation, with the verdict inconclusive", async () => {
     await feedCsat(4);
     await svc.bring("applied", { kpi: "csat" });
     reachHorizon();
