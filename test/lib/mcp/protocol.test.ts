@@ -49,7 +49,7 @@ test("a handshake for an unknown version is answered with the newest version wit
     );
 });
 
-test("a newer client discovers the capabilities, and every result is marked as a result", async () => {
+test("a newer client discovers the capabilities, and results are marked as complete and private", async () => {
   const mcp = await startMcp();
   const { body } = await mcp.request("server/discover");
   expect(body.result).toMatchObject({
@@ -154,7 +154,7 @@ describe("a request is rejected with an error of the protocol:", () => {
   });
 });
 
-test("a name that is not text is rejected", async () => {
+test("a name that is not text, or not the name of a tool, is rejected as an unknown tool", async () => {
   const mcp = await startMcp();
   const notText = { toString: 1, valueOf: 1 };
   for (const name of [undefined, null, 7, [], notText, ["product_state"], "constructor", "x".repeat(50_000)])

@@ -94,7 +94,7 @@ test("cancelling a task decides nothing, and an unknown task is reported as unkn
     expect((await sendRequest("tasks/get", { taskId: unknownId })).error?.code, JSON.stringify(unknownId)).toBe(-32602);
 });
 
-test("a task for an unknown change returns the error of the tool", async () => {
+test("a wait for an unknown change returns the error of the tool", async () => {
   const { wait } = await startMcp();
   expect((await wait("nope")).result).toMatchObject({ isError: true });
 });

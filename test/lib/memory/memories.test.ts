@@ -79,7 +79,7 @@ test("a search during another one finds everything that was durable at its start
   expect(await later).toEqual(["new okapi"]);
 });
 
-test.each([0, 1, 2])("a deleted memory is not found, in any order of deletion: number %i of three", async (deleted) => {
+test.each([0, 1, 2])("of three memories the deleted one, at index %i, is not found", async (deleted) => {
   const store = memoryStore();
   const texts = ["zebra one", "zebra two", "zebra three"];
   for (const text of texts) await addMemory(store, text);

@@ -24,7 +24,7 @@ async function findWrongResult(
   return isRight ? undefined : `${query}\n    ${first ? `${first.kind}: ${first.text}` : "nothing"}`;
 }
 
-test("thirty-six of forty searches have the right memory first, also when repeated", async () => {
+test("36 of 40 searches have the right memory first, although people wrote the same in chat", async () => {
   const month = await simulatedMonth();
   const { store, clock } = month.deps;
   for (const { query: text } of ENGLISH)

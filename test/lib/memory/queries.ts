@@ -12,6 +12,7 @@ export interface MemoryQuery {
   says?: RegExp;
 }
 
+/** Describes a search and its first result; absent changes and an absent text may be any. */
 const find = (query: string, kinds: MemoryKind | MemoryKind[], changes?: string | string[], says?: RegExp) => ({
   query,
   kinds: [kinds].flat(),

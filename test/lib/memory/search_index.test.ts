@@ -56,7 +56,7 @@ test("the requested number of best matches is returned, equal matches in descend
   expect(ids("same", { limit: 3 })).toEqual(["119", "118", "117"]);
 });
 
-test("coverage is the share of required terms, without ignored ones", () => {
+test("a result contains the required share of the query's terms; ignored terms do not count", () => {
   const { ids } = buildIndex(
     makeDocument("1", "alpha beta gamma"),
     makeDocument("2", "alpha only"),
