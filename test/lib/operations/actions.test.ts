@@ -109,12 +109,13 @@ test("a failure is recorded without internal details", async () => {
   expect((await service.get("/api/action/list")).body.actions).toEqual([body]);
 });
 
-test("the newest 500 runs are stored, with long results shortened", async () => {
+test("the newest 500 runs are stored, without long results", async () => {
   const service = await openOperations({ checkpoint: { make: async () => "x".repeat(20_000) } });
   for (let count = 0; count < MAX_STORED_ACTIONS + 3; count++) await runAction(service.deps, "run_next_task");
   expect((await run(service, "checkpoint")).body.result).toHaveLength(20_000);
   const { actions } = (await service.get("/api/action/list?limit=500")).body;
   expect(actions).toHaveLength(MAX_STORED_ACTIONS);
+  // 20,000 characters and the two quotes of JSON.
   expect(actions[0].result).toEqual({ omitted: "a result of 20002 characters is not kept" });
   expect(await service.deps.store.list("actions", { limit: 1000 })).toHaveLength(MAX_STORED_ACTIONS);
 });

@@ -22,10 +22,11 @@ const ENTRY = {
   previous_hash: "",
   current_hash: "",
 };
-const URL = "https://otel.example/v1/logs";
+const COLLECTOR_URL = "https://otel.example/v1/logs";
 /** Short timeouts and pauses of the real clock. */
 const TIMES: SendTimes = { timeout: 20, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
-const TEN_S: SendTimes = {
+/** Long ones, of the clock of the test. */
+const LONG_TIMES: SendTimes = {
   ...TIMES,
   timeout: 10_000,
   firstRetry: SECOND,
@@ -65,7 +66,11 @@ function collector(responder: Responder = () => Response.json({})): Collector {
     ids: () => accepted.map((record) => Number(attribute(record, "countersign.entry.id"))),
     has: (count: number) =>
       new Promise<void>((resolve) => {
-        const checkCount = () => accepted.length >= count && (watchers.delete(checkCount), resolve());
+        const checkCount = () => {
+          if (accepted.length < count) return;
+          watchers.delete(checkCount);
+          resolve();
+        };
         watchers.add(checkCount);
         checkCount();
       }),
@@ -102,10 +107,10 @@ test("an entry is exported as a log record with its time, its sentence and its h
   const { entries } = (await api.get("audit")).body;
   const otel = collector();
   const headers = readExportHeaders("authorization=Basic%20YTpi,x-scope-orgid=acme");
-  const exporting = createPromptedAuditExport(api.deps, { url: URL, headers, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: COLLECTOR_URL, headers, fetch: otel.fetch });
   await exporting.send();
   const [{ url, headers: sent, body }] = otel.requests as [(typeof otel.requests)[0]];
-  expect([url, sent.get("content-type")]).toEqual([URL, "application/json"]);
+  expect([url, sent.get("content-type")]).toEqual([COLLECTOR_URL, "application/json"]);
   expect([sent.get("authorization"), sent.get("x-scope-orgid")]).toEqual(["Basic YTpi", "acme"]);
   expect(JSON.parse(body).resourceLogs[0].resource.attributes).toEqual([
     { key: "service.name", value: { stringValue: "countersign" } },
@@ -143,7 +148,7 @@ test.each([
 test("a collector's Retry-After postpones the next request", async () => {
   const api = await service();
   const otel = collector(() => new Response("", { status: 503, headers: { "retry-after": "30" } }));
-  const exporting = createPromptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: COLLECTOR_URL, times: LONG_TIMES, fetch: otel.fetch });
   await api.post("propose", PROPOSAL);
   for (const [seconds, requests] of [
     [0, 1],
@@ -165,7 +170,7 @@ test("while a collector is down for an hour, writes are not delayed and no entry
     () => Response.json({ partialSuccess: { rejectedLogRecords: "1", errorMessage: "too old" } }),
   ];
   const otel = collector();
-  const exporting = createPromptedAuditExport(api.deps, { url: URL, times: TEN_S, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: COLLECTOR_URL, times: LONG_TIMES, fetch: otel.fetch });
   api.deps.auditExport = exporting;
   let isCollectorUp = true;
   const healthy = otel.responder;
@@ -203,7 +208,11 @@ test("while a collector is down for an hour, writes are not delayed and no entry
 test("writes do not wait for a silent collector, which receives all entries later", async () => {
   const api = await service();
   const otel = collector(neverRespond);
-  const exporting = startAuditExport(api.deps, { url: URL, times: { ...TIMES, timeout: 1e9 }, fetch: otel.fetch });
+  const exporting = startAuditExport(api.deps, {
+    url: COLLECTOR_URL,
+    times: { ...TIMES, timeout: 1e9 },
+    fetch: otel.fetch,
+  });
   onTestFinished(() => exporting.stop());
   for (let count = 0; count < 150; count++) expect((await api.post("propose", PROPOSAL)).status).toBe(201);
   expect(otel.requests).toHaveLength(1);
@@ -214,7 +223,7 @@ test("writes do not wait for a silent collector, which receives all entries late
     if (++answers % 2 === 1) throw new TypeError("terminated");
     return Response.json({});
   };
-  const restarted = startAuditExport(api.deps, { url: URL, times: TIMES, fetch: otel.fetch });
+  const restarted = startAuditExport(api.deps, { url: COLLECTOR_URL, times: TIMES, fetch: otel.fetch });
   onTestFinished(() => restarted.stop());
   const { length } = (await api.get("audit/checkpoint")).body;
   await otel.has(length);
@@ -225,7 +234,7 @@ test("a rejected record is sent again until it is accepted; no entry is skipped"
   const api = await service();
   await api.post("propose", PROPOSAL);
   const otel = collector(() => Response.json({ partialSuccess: { rejectedLogRecords: 2 } }));
-  const exporting = startAuditExport(api.deps, { url: URL, times: TIMES, fetch: otel.fetch });
+  const exporting = startAuditExport(api.deps, { url: COLLECTOR_URL, times: TIMES, fetch: otel.fetch });
   onTestFinished(() => exporting.stop());
   await expect.poll(() => otel.requests.length).toBeGreaterThan(3);
   expect(exporting.problem()).toBe("the receiver rejected 2 records");
@@ -265,7 +274,7 @@ test.each([
     read = 0;
     return Response.json({});
   });
-  await createPromptedAuditExport({ ...deps, store: counting }, { url: URL, fetch: otel.fetch }).send();
+  await createPromptedAuditExport({ ...deps, store: counting }, { url: COLLECTOR_URL, fetch: otel.fetch }).send();
   expect(otel.ids()).toEqual(idsUpTo(110));
   expect(maxBytes.sent).toBeGreaterThan(900_000);
   expect(maxBytes.sent).toBeLessThanOrEqual(1_001_000);
@@ -295,7 +304,7 @@ test.each<[string, string, string | null]>([
   const api = await service();
   await api.post("propose", PROPOSAL);
   const exporting = createPromptedAuditExport(api.deps, {
-    url: URL,
+    url: COLLECTOR_URL,
     fetch: collector(() => new Response(answer)).fetch,
   });
   await exporting.send();
@@ -309,7 +318,7 @@ test("a delivery that could not be recorded is not sent again by the same proces
   const api = await service({ store });
   await api.post("propose", PROPOSAL);
   const otel = collector();
-  const exporting = createPromptedAuditExport(api.deps, { url: URL, fetch: otel.fetch });
+  const exporting = createPromptedAuditExport(api.deps, { url: COLLECTOR_URL, fetch: otel.fetch });
   store.fail();
   await exporting.send();
   await exporting.send();

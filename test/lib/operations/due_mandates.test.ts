@@ -11,6 +11,7 @@ test("the inbox lists drafts of mandates, suspended mandates and those that end 
   await decideOn("mandate_revoke", ended, "ana");
   const { change_id } = (await propose()).body;
   await apply(change_id);
+  // The rollback suspends the mandate under which the change was applied.
   await send("rollback", { change_id, actor: "ana" });
   const due = async (person: string) => (await api.get(`/api/inbox?person=${person}`)).body.mandates;
   expect(await due("ana")).toMatchObject([
