@@ -35,7 +35,7 @@ export interface AutomaticPass {
   wait: number;
 }
 
-/** Changes with a busy target, and the time of their next attempt, in milliseconds since the epoch. */
+/** Ids of changes with a busy target, and the time of their next attempt, in milliseconds since the epoch. */
 export type BusyTargets = Map<string, number>;
 
 /** Applies the changes that are due, oldest first. At most one pass at a time runs in a process. */
@@ -50,6 +50,7 @@ async function runPass(deps: ChangesDeps, busy: BusyTargets): Promise<AutomaticP
   for await (const page of listPages(store, "applies_due", { limit: PAGE_SIZE, keysOnly: true })) {
     const rows = page.map(({ id }) => parseRow(id));
     const isDue = rows.map(({ at }) => at <= clock.now());
+    // Rows are in the order of their times, so the due ones come first, and each record has the index of its row.
     const records = await readRecords(
       store,
       rows.filter((_, index) => isDue[index]).map(({ changeId }) => changeId),

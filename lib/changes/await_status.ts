@@ -63,8 +63,9 @@ export async function awaitStatus(
       if (moved || isLast || isFinal(status)) return { change, moved };
       leave ??= joinWaiting(commits, name);
       timer ??= setTimeout(end, Math.min(seconds, maxWaitSeconds) * 1000);
-      // No commit ends this pause.
+      // Nothing notifies `pauseSignal`, so no commit ends this pause.
       await pauseSignal.wait(0, pause, ended.signal);
+      // False after `poll` milliseconds in which certainly nothing was committed.
       while (!(await commits.wait(count, poll, ended.signal)));
     }
   } finally {

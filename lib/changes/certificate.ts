@@ -71,6 +71,7 @@ export function createCertifier(
   const { store, sha256 } = deps;
   const findCheckpoint = createCheckpointFinder(deps);
   const readManifests = createManifestReader(store);
+  /** The length at the entry that accepted a loss is the id of this entry. */
   const readLastLossId = once(async () => (await readHead(store))?.loss?.length ?? 0);
   const view = once(() => openTreeView(store));
   let nodeReader: NodeReader | undefined;
@@ -97,7 +98,7 @@ export function createCertifier(
             formatProof(entry, await computeInclusionPath(reads, entry.id, length, readNode), note),
           ),
         ).catch((error: unknown) => {
-          // The tree was incomplete: it is completed and then read again.
+          // If the tree was incomplete, `runWithCompleteTree` completes it and reads again, with a new reader.
           nodeReader = undefined;
           throw error;
         });
@@ -115,21 +116,21 @@ export function createCertifier(
 }
 
 /**
- * Lists the accepted losses of the log's end that invalidated consents of a change. The range starts at the first entry of its
- * mandate, or else at the proposal. It ends at the apply, or at the last decision if there is no apply; it has no end while the
- * change is pending or approved.
+ * Lists the accepted losses of the log's end that invalidated consents of a change; `entries`: those of its mandates, then its
+ * decisions. The range starts at the first of them. It ends at the apply, or at the last decision if there is no apply; it has no
+ * end while the change is pending or approved.
  */
 async function listRelevantLosses(
   deps: WitnessDeps,
   { status }: Change,
-  decisions: readonly AuditEntry[],
+  entries: readonly AuditEntry[],
   lastLossId: number,
 ): Promise<AuditEntry[]> {
-  const first = decisions[0]!.id;
+  const first = entries[0]!.id;
   if (lastLossId < first) return [];
   if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
-  const applied = decisions.find(({ event_type }) => event_type === "change_applied");
-  const end = isOpenChange(status) ? Infinity : (applied ?? decisions.at(-1)!).id;
+  const applied = entries.find(({ event_type }) => event_type === "change_applied");
+  const end = isOpenChange(status) ? Infinity : (applied ?? entries.at(-1)!).id;
   const losses = await consultLog(deps, (evidence) => evidence.entriesOfType("loss_accepted", first));
   return losses.filter(({ id }) => id < end);
 }

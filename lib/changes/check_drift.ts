@@ -170,7 +170,10 @@ async function verifyOwners(
   return { checked, missed, next: null };
 }
 
-/** Verifies the target of an owner. The record of a plan is read again, since an episode of another target changes it. */
+/**
+ * Verifies the target of an owner. An operand of a plan has an id of its own; the record of its plan is read again, since an episode
+ * of another target changes it.
+ */
 const verifyOwner = (deps: ChangesDeps, { change, episode }: Owner) =>
   change.change_id === toChangeId(change.change_id)
     ? verifyLocation(deps, { change, episode })

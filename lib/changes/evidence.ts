@@ -103,6 +103,7 @@ export function createEvidence(
   };
   const isAboutTarget = (target: TargetKey) => (entry: AuditEntry) => {
     const facts = findTargetFacts(entry, target);
+    // A failed rollback of a plan is about the targets that it restored, and not about the others.
     return facts !== undefined && (entry.event_type !== "change_rollback_failed" || isRolledBack(facts));
   };
   const walkType = (type: EventType): NextEntry => walk(nameQuery(type), ({ event_type }) => event_type === type);

@@ -52,7 +52,7 @@ export function createLatestState(store: Store) {
   return {
     fold,
     readRemaining,
-    /** State after the first `length` entries of the log. */
+    /** State after the entries that were folded; `length`: their number. */
     logged: () => ({ length, freeze: frozen && parseFreeze(frozen), kpis, mandates }),
     /**
      * Lists which of `freeze`, `kpi` and `mandates` differ from the log, after reading entries that were appended in the meantime.

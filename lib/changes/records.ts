@@ -118,7 +118,7 @@ export interface TakenLease {
 /** Facts of every lease. */
 export interface LeaseFacts {
   change_id: string;
-  /** Key of the record. */
+  /** Key of the lease in `leases`. */
   place: string;
   /** Id of the process that runs the operation. */
   owner: string;

@@ -82,7 +82,7 @@ async function matchesLog(
   const change = member as Change | undefined;
   const { change_id } = entry;
   if ((change?.change_id ?? "") !== change_id) return false;
-  // The note of an entry about a mandate is its signer's.
+  // The note in an entry about a mandate is its signer's; the note in the reply is the draft's.
   const { note, ...facts } = parseDetail(entry.detail);
   const recorded = new Map<string, unknown>(
     Object.entries(isMandateEvent(entry.event_type) ? facts : { note, ...facts }),

@@ -38,8 +38,8 @@ const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 const SETS = '"sets":[';
 
 /**
- * Lists the subjects of an entry: its change, marked if it is minor, or its type if it names no change; then its mandate or its
- * targets.
+ * Lists the subjects of an entry: its change, marked if it is minor, or its type if it names no change; then the mandate that
+ * consents, or its targets. An entry about a mandate has only the mandate.
  */
 export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, detail }) => {
   if (isMandateEvent(event_type)) return [hashSubject(MANDATE.exec(detail)?.[1] ?? event_type)];
@@ -58,6 +58,7 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
       ...listRolledBackTargets({ event_type, tenant, detail }).map((target) => targetSubject(relation, target)),
     ];
   }
+  // A failed rollback that is not of a plan has restored no target.
   if (isFailed) return [first];
   const target = TARGET.exec(detail)?.[1];
   return [

@@ -178,6 +178,7 @@ function createTransaction(
     const entry = json(next.entry);
     rememberTrace(integrity, entry.value, trace);
     appended.push(entry);
+    // Revision 0: the entry must not exist yet.
     tx.put("audit", entryKey(next.entry.id), entry, 0);
     return entry;
   };

@@ -122,7 +122,8 @@ async function findLastConsented(
     .sort((a, b) => b.lastEntryId - a.lastEntryId);
   let traced: TracedChange[] = [];
   for (let next = 0; next < ordered.length || traced.length > 0;) {
-    const batch = ordered.slice(next, (next += BATCH_SIZE)).map(({ changeId }) => changeId);
+    const batch = ordered.slice(next, next + BATCH_SIZE).map(({ changeId }) => changeId);
+    next += BATCH_SIZE;
     await evidence.prefetchAbout(batch);
     for (const changeId of batch) traced.push(...(await traceChange(transaction, key, changeId)));
     traced = traced
@@ -245,6 +246,7 @@ async function describePending(
   const record = release.record!;
   const proven = await filterProvenConsents(transaction, record);
   return {
+    // The entry of the last consent matters only for an approved or applied release.
     release: { change: record.change, lastConsentEntry: 0 },
     overdue: explainOverdue(record.change, { intent, now }),
     missing: listMissingConsents(proven, intent),

@@ -119,6 +119,7 @@ export async function listLaterOwners(
       const { target_holds } = facts;
       if (event_type === "change_rolled_back" || event_type === "change_rollback_failed") rolledBack.add(change_id);
       else if (!rolledBack.has(change_id)) later.push(change_id);
+      // Without a newer apply, a rollback to the former owner or to no change leaves no later owner.
       if (later.length === 0 && (target_holds === owner || target_holds === null)) return later;
     }
   }

@@ -30,14 +30,14 @@ export async function scanRecords(
 ): Promise<Mismatches> {
   const mismatches: Mismatches = new Map();
   const records = page.map((stored): StoredRecord => ({ ...stored, value: fromStoredChange(stored) }));
-  const stored = await deps.store.getMany(
+  const storedEntries = await deps.store.getMany(
     "audit",
     records.flatMap(({ value }) => listEntryIds(value).map(entryKey)),
   );
   const matching: StoredRecord[] = [];
   for (const record of records) {
     const { id, value } = record;
-    const entries = stored.splice(0, listEntryIds(value).length).map((entry) => entry?.value);
+    const entries = storedEntries.splice(0, listEntryIds(value).length).map((entry) => entry?.value);
     const fields = verifyRecord(id, value, entries, deps.sha256);
     if (fields.length > 0) mismatches.set(id, fields);
     else matching.push(record);

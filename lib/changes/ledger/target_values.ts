@@ -28,6 +28,7 @@ export async function* readValuesSince(
   for (let entry; (entry = await next());) entries.push(entry);
   entries.reverse();
   const owner = entries[0] ? await findOwnerBefore(sources, target, entries[0]) : await findOwner(sources, target);
+  // An object says why the owner, and so its value, is not known.
   const start =
     typeof owner === "object" && owner !== null ? owner : await findAppliedValue(sources, target, { owner, moment });
   if (start) yield start;

@@ -21,7 +21,8 @@ export function foldEntries(entries: readonly (AuditEntry | undefined)[]): Chang
   for (const entry of entries) {
     const event = entry && parseEvent(entry);
     if (!event || !hasAllPlanTargets(proposal!, state, event)) return undefined;
-    if (!(state = evolve(state, event))) return undefined;
+    state = evolve(state, event);
+    if (!state) return undefined;
   }
   return state;
 }

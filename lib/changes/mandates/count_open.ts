@@ -5,7 +5,7 @@ import { isOpenChange } from "../rules/current_state.ts";
 import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
-/** Changes that were open at a durable entry. A change that is not open any more never opens again. */
+/** Changes that were open at the durable entry `upTo`. A change that is not open any more never opens again. */
 interface OpenCount {
   upTo: number;
   /** By change, the entry of the mandate's consent. */

@@ -122,6 +122,7 @@ export const resumeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     if (bounds.until <= transaction.at) throw createRejection(`it ended at ${bounds.until}`);
     const below = await findKpiBelowFloorNow(transaction, mandate);
     if (below) throw createRejection(`${below.kpi} is ${below.value}, worse than its floor`);
+    // Signatures of a resumption that came before the loss do not count after it.
     const suspended = isSuspendedByLoss ? { ...mandate, resumes: [] } : mandate;
     const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);
     const status = missing.length === 0 ? "active" : "suspended";

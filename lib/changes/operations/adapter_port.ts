@@ -31,7 +31,7 @@ export type Validation = { ok: true; preview?: unknown } | { ok: false; reason: 
 
 /** Facts of the log for the rollback of an applied change. */
 export interface RollbackFacts {
-  /** A later change that sets a value holds the target: then nothing is restored. */
+  /** True if a later change that sets a value owns the target: then nothing is restored. */
   superseded: boolean;
   /**
    * Digest of the value to restore: hex SHA-256 of its RFC 8785 JSON; `null`: nothing was there; absent: the log does not say.
@@ -140,7 +140,7 @@ export interface ProductAdapter {
   /** Lists the names of the systems that changes of such targets may reach; absent: all. */
   reach?(scope: ReachScope): string[];
   /**
-   * Lists the targets of another system that correspond to the target of an entry: those with the same `{rest}`. Throws
+   * Lists the targets of another system that correspond to an entry's target: `{rest}` of their names is the same. Throws
    * `NoTargetSystem`.
    */
   counterparts?(entry: ChangeAtTarget, system: string): string[];

@@ -26,7 +26,7 @@ export interface DryRun {
 export interface DryRunResult {
   change: Change;
   entry: null;
-  /** Null without an adapter; its `host` is the host's state of the change, `null` if the host cannot be asked. */
+  /** Preview; null without an adapter. Its `host` is the host's state of the change, `null` if the host cannot be asked. */
   adapter: object | null;
   /** The current values of the places of an apply. */
   seen?: readonly ObservedValue[] | undefined;

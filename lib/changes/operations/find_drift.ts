@@ -22,7 +22,7 @@ export async function findDrift(
   const text = canonicalJson(current.value);
   if (text === canonicalJson(operand.value)) return undefined;
   const facts = await readFacts?.(operand.change_id);
-  // The log does not say, a later change is in force, or the target holds the value before the change again.
+  // No drift: the log does not say, a later change is in force, or the target holds the value before the change again.
   if (facts?.superseded !== false || facts.digest === fastestSha256()(text)) return undefined;
   return { expected: operand.value, held: current.value };
 }

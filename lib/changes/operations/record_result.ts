@@ -55,7 +55,7 @@ export async function recordSuccess(
     ? done.map(({ operand }, index) => toPlanTarget(operand, facts[index]!))
     : undefined;
   const { target_spelling, adapter, target_held, ...otherFacts } = sets ? {} : facts[0]!;
-  // `target_held` keeps its position in earlier entries: before the KPIs of an apply, and last in a rollback.
+  // `target_held` keeps the position that it has in older entries: before the KPIs of an apply, and last in a rollback.
   const circumstance = {
     ...(operation === "apply" && rollout && { stage: { step: 0, share: rollout.shares[0] } }),
     ...(target_spelling !== undefined && { target_spelling }),

@@ -36,6 +36,7 @@ function findClientProblem(client: Uint8Array, challenge: string, key: PasskeyKe
   let clientData: Record<string, unknown>;
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(client);
+    // `Object` turns other JSON into an object without these members.
     clientData = Object(parseStrictJson(text));
   } catch (error) {
     return `its client data ${error instanceof JsonRejected ? error.message : "is not UTF-8"}`;

@@ -110,7 +110,7 @@ function createReader(claimed: Actor & { actor: string }, { intent }: OfferConte
   };
 }
 
-/** Returns why an action is not possible, empty if it is; undefined if it does not apply to the change now. */
+/** Returns why an action is not possible, empty if it is possible; undefined if it does not apply to the change now. */
 type JudgeAction = (input: OfferInput, context: OfferContext, reader: NamedReader | undefined) => string[] | undefined;
 
 /** Runs a check and lists its rejection: empty if it passes, undefined if the action does not apply to the change now. */

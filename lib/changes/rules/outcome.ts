@@ -128,7 +128,7 @@ export interface OutcomeRecord extends Pick<
   others: Record<string, number>;
   /** The value from which `trend_before` is computed. */
   earlier: number | null;
-  /** The newest open changes on its KPI at its apply. */
+  /** The newest changes on its KPI whose outcomes were open at its apply. */
   open_then: string[];
   /** How many outcomes on its KPI had ended at its apply. */
   over_then: number;
@@ -157,7 +157,7 @@ export interface ApplyFacts {
   earlier: KpiValue | undefined;
   intent: Pick<Intent, "kpis">;
   counts: OutcomeCounts;
-  /** The newest changes on the KPI that are open. */
+  /** The newest changes on the KPI whose outcomes are open. */
   open: string[];
 }
 

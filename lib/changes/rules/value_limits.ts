@@ -96,6 +96,7 @@ function listValues(change: ChangeEntry): ValueLocation[] {
     const path = entries.length === 1 ? "value" : `sets.${index}.value`;
     const values = listShareValues(entry.value);
     const isSplit = values.length > 1;
+    // A share of a split is a list of variant, value and size: member 1 is the value.
     return values.map((value, share) => ({ entry, value, path: isSplit ? `${path}.$split.shares.${share}.1` : path }));
   });
 }
