@@ -31,7 +31,7 @@ export interface AnchorState {
   last_error: string | null;
 }
 
-/** When a step runs again: at the next commit or, without one, after a second (`soon`), a minute (`later`) or not at all. */
+/** When a step runs again: at the next commit; without one after a second (`soon`), a minute (`later`) or never (`at_commit`). */
 type NextRun = "soon" | "later" | "at_commit";
 
 /** Runs until the signal is closed: while entries are appended, makes a checkpoint every second or every 1,024 entries. */

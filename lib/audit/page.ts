@@ -67,6 +67,7 @@ export async function readAuditPage(
     : await gather(gathering);
   const last = lastRow && parseEntryId(lastRow);
   const isRemaining = (id: number): boolean => id < end && (isForward ? id > last! : id < last!);
+  // Without ids, rows remain if the next entry of the log is in range or, backwards, until entry 1 was read.
   const hasMore = last !== undefined && (ids ? ids.some(isRemaining) : isRemaining(isForward ? last + 1 : 1));
   // Rows were read in ascending order if `isForward`, else in descending order.
   if (isForward === (query.order === "desc")) rows.reverse();
@@ -101,6 +102,7 @@ const listInOrder =
 function listByIds(store: Store, ids: readonly number[], { after, before }: AuditQuery) {
   const remaining = ids.filter((id) => id > (after ?? 0) && id < (before ?? Infinity));
   if (after === undefined) remaining.reverse();
+  // Each call takes the next ids, so the position after the last row is not needed.
   return async (_: unknown, limit: number): Promise<Row[]> =>
     addSizes(await store.texts("audit", remaining.splice(0, limit).map(entryKey)));
 }

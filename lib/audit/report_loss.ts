@@ -57,5 +57,6 @@ async function isContinuation({ store }: Pick<AuditDeps, "store">, { length, hea
   const { loss } = (await readHead(store))!;
   const accepted = loss && (await store.get("audit", entryKey(loss.length)))?.value;
   if (accepted?.event_type !== "loss_accepted") return false;
-  return (JSON.parse(accepted.detail) as { length: number }).length < length;
+  const { length: continuesAfter } = JSON.parse(accepted.detail) as { length: number };
+  return continuesAfter < length;
 }

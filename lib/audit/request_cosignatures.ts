@@ -36,7 +36,7 @@ export interface WitnessState {
 /** Dependencies of requests to witnesses. */
 export type WitnessDeps = CheckpointDeps & { witnesses?: readonly Witness[] | undefined };
 
-/** State of a witness that was never asked. */
+/** State of a witness that was never asked: it has no checkpoint, so `parseState` returns undefined for it. */
 const INITIAL_STATE: WitnessState = {
   note: "",
   key: "",
@@ -54,6 +54,7 @@ const MIN_WAIT_MS = 1000;
 /** An idle log is cosigned again after this time, so that the age of a cosignature shows whether the witness works. */
 const RECOSIGN_MS = 3_600_000;
 const MAX_WAIT_MS = 300_000;
+/** Maximum number of submissions in one request, since each answer may name another size. */
 const MAX_ROUNDS = 4;
 
 /** A witness rejects the checkpoint because of the log itself; the message is a sentence for people. */
