@@ -55,7 +55,7 @@ interface Flaw {
   readonly path: (string | number)[];
 }
 
-const flaw = (reason: string): Flaw => ({ reason, path: [] });
+const createFlaw = (reason: string): Flaw => ({ reason, path: [] });
 
 function rejectFlaw(name: string, found: Flaw | undefined): void {
   if (!found) return;
@@ -71,19 +71,19 @@ function findFlaw(value: unknown, walk: Walk, depth: number): Flaw | undefined {
       return undefined;
     case "number":
       if (Object.is(value, -0)) walk.exact = false;
-      return Number.isFinite(value) ? undefined : flaw(`${value} is not a JSON number`);
+      return Number.isFinite(value) ? undefined : createFlaw(`${value} is not a JSON number`);
     case "object":
       return value === null ? undefined : findFlawInMembers(value, walk, depth);
     default:
-      return flaw(`${typeof value} is not a JSON type`);
+      return createFlaw(`${typeof value} is not a JSON type`);
   }
 }
 
 function findFlawInMembers(value: object, walk: Walk, depth: number): Flaw | undefined {
-  if (depth === MAX_DEPTH) return flaw(`it is nested deeper than ${MAX_DEPTH} levels, or contains itself`);
+  if (depth === MAX_DEPTH) return createFlaw(`it is nested deeper than ${MAX_DEPTH} levels, or contains itself`);
   const isList = Array.isArray(value);
   if (!isList && !isPlainObject(value, walk))
-    return flaw(`a ${value.constructor?.name ?? "class instance"} is not plain data`);
+    return createFlaw(`a ${value.constructor?.name ?? "class instance"} is not plain data`);
   const names = isList ? undefined : Object.keys(value);
   for (let index = 0, { length } = names ?? (value as unknown[]); index < length; index++) {
     const step = names ? names[index]! : index;

@@ -53,9 +53,12 @@ export async function readHead(client: DynamoDbClient): Promise<Head> {
 
 /** Parses the head's item. */
 export function parseHead({ commits, name, deleted, records }: Item): Head {
-  const floors = Object.entries(deleted?.M ?? {}).map(([name, { N }]): [string, number] => [name, Number(N)]);
-  const stored = Object.entries(records?.M ?? {}).map(([name, attribute]) =>
-    parseVersion(RECORD_KEYS[name]!, attribute),
+  const floors = Object.entries(deleted?.M ?? {}).map(([collection, { N }]): [string, number] => [
+    collection,
+    Number(N),
+  ]);
+  const stored = Object.entries(records?.M ?? {}).map(([attributeName, attribute]) =>
+    parseVersion(RECORD_KEYS[attributeName]!, attribute),
   );
   return {
     commits: Number(commits?.N ?? 0),
@@ -109,7 +112,9 @@ export function advance(TableName: string, { commits, name }: Head, next: Head):
       ExpressionAttributeValues: {
         ":next": { N: String(next.commits) },
         ":name": { S: next.name },
-        ":deleted": { M: Object.fromEntries([...next.deleted].map(([name, last]) => [name, { N: String(last) }])) },
+        ":deleted": {
+          M: Object.fromEntries([...next.deleted].map(([collection, last]) => [collection, { N: String(last) }])),
+        },
         ":format": { N: String(FORMAT) },
         ":records": { M: Object.fromEntries(records) as Item },
         ...(commits > 0 && { ":commits": { N: String(commits) }, ":before": { S: name } }),

@@ -53,7 +53,7 @@ export function createReadCache(): ReadCache {
     size -= sizeOf(cached.found);
     versions.delete(name);
   };
-  const cache = (key: Key, found: CachedVersion): void => {
+  const cacheVersion = (key: Key, found: CachedVersion): void => {
     const name = recordName(key);
     drop(name);
     versions.set(name, { found });
@@ -66,7 +66,7 @@ export function createReadCache(): ReadCache {
     },
     version: (key) => versions.get(recordName(key)),
     rows: ({ collection, options }) => pages.get(collection)?.get(JSON.stringify(options))?.rows,
-    add: cache,
+    add: cacheVersion,
     addPage({ collection, options }, rows) {
       getInnerMap(pages, collection).set(JSON.stringify(options), { options, rows });
       sizeOfPages += RECORD_OVERHEAD + rows.reduce((sum, row) => sum + sizeOf(row), 0);
@@ -82,7 +82,7 @@ export function createReadCache(): ReadCache {
       for (const { collection, id, revision, json } of writes) {
         // Not the write itself: it refers to the version before it, which would stay in memory.
         const version = { collection, id, revision, json };
-        cache(version, version);
+        cacheVersion(version, version);
         for (const [name, { options, rows }] of pages.get(version.collection) ?? []) {
           const updated = replaceRow(rows, options, version);
           sizeOfPages += sizeOf(version);
