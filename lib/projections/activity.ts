@@ -48,6 +48,7 @@ export type Notice = Omit<ActivityRow, "seq" | "tick" | "ref"> & { ref?: string 
 export const ROW_SOURCES = ["growth_rows", "outcome_rows", "notices"] as const;
 export type RowSource = (typeof ROW_SOURCES)[number];
 
+/** Offset of each source's first row among the numbers of a position. */
 const FIRST_OFFSETS: Readonly<Record<RowSource, number>> = { growth_rows: 0, outcome_rows: 100_000, notices: 900_000 };
 
 /** The kind of all rows of outcomes; rows of the other sources are indexed by kind in `<source>_kinds`. */
@@ -68,10 +69,10 @@ export async function addRow(
   { position, tick }: { position: number; tick: number },
   notice: Notice,
 ): Promise<BufferState> {
-  const row = (seq: number): ActivityRow => ({ ref: null, ...notice, seq, tick });
+  const createRow = (seq: number): ActivityRow => ({ ref: null, ...notice, seq, tick });
   const bounds = { maxCount: MAX_ROWS, minSequence: firstSequence(position) + FIRST_OFFSETS[source] };
-  if (source === "outcome_rows") return appendRecord(tx, source, buffer, row, bounds);
-  const newBuffer = await appendRecord(tx, source, buffer, row, {
+  if (source === "outcome_rows") return appendRecord(tx, source, buffer, createRow, bounds);
+  const newBuffer = await appendRecord(tx, source, buffer, createRow, {
     ...bounds,
     onRemove: ({ value: { kind, seq } }) => tx.delete(`${source}_kinds`, kindKey(kind, seq)),
   });

@@ -23,7 +23,7 @@ export async function appendRecord<C extends Collection>(
   tx: Tx,
   collection: C,
   buffer: BufferState | undefined,
-  record: (seq: number) => CollectionRecord<C>,
+  createRecord: (seq: number) => CollectionRecord<C>,
   {
     maxCount,
     minSequence = 1,
@@ -32,7 +32,7 @@ export async function appendRecord<C extends Collection>(
 ): Promise<BufferState> {
   const seq = Math.max((buffer?.seq ?? 0) + 1, minSequence);
   const count = (buffer?.count ?? 0) + 1;
-  tx.put(collection, sequenceKey(seq), record(seq));
+  tx.put(collection, sequenceKey(seq), createRecord(seq));
   if (count <= maxCount) return { seq, count };
   const limit = count - maxCount;
   const oldest = onRemove ? await tx.list(collection, { limit }) : [];

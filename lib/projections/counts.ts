@@ -78,6 +78,7 @@ export async function addCounts(
   context.state = { ...context.state, total: sumCounts([context.state.total, added]) };
   if (stored) return;
   const firstDay = utcDay(Date.parse(day) - MAX_DAYS * DAY_MS);
+  // Up to three days: more than one may have become too old while nothing was counted.
   for (const { id } of await tx.list(collection, { limit: 3, keysOnly: true }))
     if (id < firstDay) tx.delete(collection, id);
 }

@@ -30,7 +30,7 @@ export interface Entry extends AuditEntry {
 /** Parses the detail of an entry. */
 export const parseEntry = (entry: AuditEntry): Entry => ({ ...entry, facts: parseDetail(entry.detail) });
 
-/** Returns the actor of an entry; null for the service itself, and if none is named. */
+/** Returns the name of an entry's actor, also a name of the service such as `policy:expiry`; null if the entry names none. */
 export function findActor({ event_type, facts }: Entry): string | null {
   if (event_type === "change_proposed" || event_type === "proposal_refused") return facts.proposer ?? null;
   if (event_type === "consent_decision" || event_type === "emergency_reviewed") return facts.approver ?? null;

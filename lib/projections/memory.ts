@@ -75,7 +75,7 @@ export interface Memory {
   conversation?: string;
 }
 
-/** The memory of a proposal, which is worded from the change: its id. */
+/** The memory of a proposal: the id of its change, from which each read words it. */
 export type ProposalMemory = string;
 
 /** Adds a memory and resolves with the new state of its buffer. */

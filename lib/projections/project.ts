@@ -34,7 +34,7 @@ export interface LogEnd {
 export const readLength = async ({ store }: Pick<ProjectionDeps, "store">): Promise<number> =>
   (await readHead(store))?.length ?? 0;
 
-/** The result of a slice; `conflict`: another process or a rebuild moved the cursor meanwhile. */
+/** The result of a slice; `more`: the log may have further entries; `conflict`: another process or a rebuild moved the cursor. */
 export type SliceResult = "done" | "more" | "conflict";
 
 /** Projects the next slice towards the end of the log, into `store`. */
@@ -104,6 +104,7 @@ async function applyEntries<S>(
     const context: ProjectionContext<S> = { ...facts, tx, state, position: applied, hasRoom };
     for (const entry of entries) {
       const until = findLater(samples?.get(applied), entry.timestamp);
+      // An entry that continues at a later step had time applied before its first step.
       const isTimeApplied = step !== "" || ((await projection.applyTime?.(context, until)) ?? true);
       ({ state } = context);
       if (!isTimeApplied || !hasRoom(MAX_WRITES_PER_STEP)) return createResult(false);

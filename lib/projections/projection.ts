@@ -90,7 +90,7 @@ export interface ProjectionContext<S> extends FactReader {
   readonly tx: Tx;
   /** Its small state, stored with its cursor; replace it, never mutate it. */
   state: S;
-  /** The entry that is applied. */
+  /** The entry that is applied; while time is applied, the entry before that time. */
   position: number;
   /** Returns true if so many more records may be written now. */
   hasRoom(writes: number): boolean;

@@ -67,7 +67,7 @@ function setValue({ tx }: ProjectionContext<null>, { change, entry, source }: Se
   tx.put("values", key, source);
 }
 
-/** Restores the value before that of a change; if a later change has replaced it, only its rows of the order are deleted. */
+/** Restores the value before that of a change; after a later change, only the rows of the change in `values_order` are deleted. */
 async function restoreValue(
   { tx, listEntries }: ProjectionContext<null>,
   changeId: string,
