@@ -309,14 +309,13 @@ test(`no consent counts after ${ATTEMPTS} attempts of an adversary`, async () =>
   expect(accepted).toEqual([]);
   // A request that is rejected before its proof is verified would test nothing.
   const rejectedEarly = names.filter((name) => codes.get(name)!.has("invalid_field"));
-  expect(rejectedEarly).toEqual(
-    ["a flipped bit", "an ordinary consent sent as an emergency consent"].filter((name) =>
-      rejectedEarly.includes(name),
-    ),
-  );
+  // Exceptions: a flipped bit can make a proof unreadable, and an emergency consent without a note is rejected first.
+  const mayBeRejectedEarly = ["a flipped bit", "an ordinary consent sent as an emergency consent"];
+  expect(rejectedEarly.filter((name) => !mayBeRejectedEarly.includes(name))).toEqual([]);
   const { api, change_id } = context;
   expect(await api.change(change_id)).toMatchObject({ status: "pending_consent", approvals: [] });
   expect((await api.change(context.emergencyChange)).review).toMatchObject({ verdict: null });
+  // Afterwards the people's own requests are accepted.
   expect((await api.post("unfreeze", await makeFreezeRequest(api, "unfreeze", "bo"))).status).toBe(200);
   for (const approver of ["ana", "bo"]) await decide(api, SIGNERS[approver]!, "approve", { change_id, approver });
   expect((await api.act("apply", change_id)).status).toBe(200);

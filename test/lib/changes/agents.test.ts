@@ -1,4 +1,7 @@
-/** Agents can propose in their own name, withdraw and read, and nothing else, also if an adversary has an agent's secret. */
+/**
+ * Agents can propose and withdraw in their own name, feed samples, call MCP and read, and nothing else, also if an adversary has
+ * an agent's secret.
+ */
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../../handlers/index.ts";
 import { isWrite } from "../../../lib/http/admission.ts";
@@ -38,7 +41,7 @@ describe("every write endpoint, called with an agent's secret", () => {
     ["without other credentials", {}],
     ["with the admin token as well", WITH_TOKEN],
     ["with a person whom the proxy names", { "x-person": "ana@acme.example" }],
-    ["with both", { ...WITH_TOKEN, "x-person": "ana@acme.example" }],
+    ["with the admin token and a person whom the proxy names", { ...WITH_TOKEN, "x-person": "ana@acme.example" }],
   ])("%s", (_, extra) => {
     test.each(WRITES.filter((path) => !OPEN_TO_AGENTS.includes(path)))(
       "POST %s is rejected with agent_may_not, and nothing is written",
@@ -75,6 +78,7 @@ describe("every write endpoint, called with an agent's secret", () => {
 
   test("the agent can read everything by default", async () => {
     const api = await openService({ adminToken: ADMIN });
+    // The paths left out need an existing change, file or entry.
     for (const path of GET_PATHS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
       expect((await api.get(path, AS_AGENT)).status, path).toBe(200);
   });
@@ -233,6 +237,7 @@ describe("a bearer token", () => {
     expect((await api.get("intent", { ...UNKNOWN_TOKEN, "x-person": " " })).status).toBe(401);
     for (const authorization of ["Basic YTpi", "Bearers x", "Basic x-bearer y", 'Digest username="bearer x"'])
       expect((await api.get("intent", { authorization })).status).toBe(200);
+    // A write needs the admin token, with a person or without.
     expect((await propose({ ...UNKNOWN_TOKEN, ...person })).status).toBe(401);
   });
 
@@ -281,6 +286,7 @@ test("autonomy levels are computed from the authenticated proposers and approver
   const patsChange = await claimed.propose({ proposer: "pat" });
   await claimed.post("approve", { change_id: patsChange.change_id, approver: "ana@acme.example" });
   await claimed.post("withdraw", { change_id: (await proposeAsAgent(claimed)).change_id }, AS_AGENT);
+  // Ana decided on an agent's proposal (L3) and on Pat's (L1), and under a name that is only claimed (unattributed).
   const { points, totals } = (await claimed.get("/api/l1l5_trend?days=1")).body;
   expect(totals).toEqual({ L1: 1, L2: 0, L3: 1, L4: 0, L5: 0, unattributed: 1 });
   expect(points).toMatchObject([totals]);

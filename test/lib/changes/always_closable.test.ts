@@ -53,6 +53,7 @@ test("while a consenting person can still decide, no other person revokes the ch
 });
 
 test("under signed_only a person without a key cannot decide, and a person with a key revokes", async () => {
+  // An intent that names a key is signed_only unless it says otherwise.
   const before = await coreWithPolicy({}, { ana: person(ANA), bo: person(BO) });
   const { change_id } = await before.propose();
   await decide(before, ANA, "approve", { change_id, approver: "ana" });
@@ -85,7 +86,7 @@ test("the gate of a minor change whose target is now forbidden names the people 
   );
 });
 
-test("a pending change whose quorum was lowered is approved by any current approver", async () => {
+test("a repeated consent approves a pending change whose quorum was lowered", async () => {
   const before = await coreWithPolicy({ approvers: ["ana", "bo"], required_approvers: { standard: 1 } });
   const { change_id } = await before.propose();
   const raised = await restartWithPolicy(before, { approvers: ["ana", "bo"], required_approvers: { standard: 2 } });
@@ -99,7 +100,7 @@ test("a pending change whose quorum was lowered is approved by any current appro
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("a pending emergency whose quorum was lowered is approved by a current emergency approver", async () => {
+test("a repeated emergency consent approves a pending change whose emergency quorum was lowered", async () => {
   const rules = (approvers: string[], required: number) => ({
     approvers: ["ana"],
     break_glass: { approvers, required },

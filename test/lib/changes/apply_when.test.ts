@@ -147,7 +147,7 @@ describe("the service applies a change", () => {
     const change_id = await bringApproved({ apply_when: afterStart(HOUR) });
     await runPass(HOUR - 1);
     expect(await status(change_id)).toBe("approved");
-    // A sample that is less than a minute old does not delay the first one that counts.
+    // The sample at the scheduled time counts, although the one before it is only a millisecond older.
     await runPass(1);
     await runPass(10 * MINUTE - 1);
     expect(await status(change_id)).toBe("approved");

@@ -132,23 +132,27 @@ test("waiting requests are limited in total and per caller, separately from even
   const commits = createCommitSignal();
   const api = await service({ commits });
   const id = await api.bring("pending_consent");
-  for (let streams = 0; streams < 64; streams++) commits.join(64, 64, "ana");
+  const [maxWaiting, maxPerCaller, streamCount] = [256, 32, 64];
+  for (let streams = 0; streams < streamCount; streams++) commits.join(streamCount, streamCount, "ana");
   const disconnected = new AbortController();
   const wait = (name: string, signal?: AbortSignal) => awaitStatus(api.deps, id, { seconds: 60, name, signal });
-  const waits = Array.from({ length: 32 }, (_, index) => wait("ana", index === 0 ? disconnected.signal : undefined));
+  const waits = Array.from({ length: maxPerCaller }, (_, index) =>
+    wait("ana", index === 0 ? disconnected.signal : undefined),
+  );
   await vi.advanceTimersByTimeAsync(1);
   await expect(wait("ana")).rejects.toMatchObject({ code: "too_many_waiting", status: 503 });
   disconnected.abort();
   await vi.advanceTimersByTimeAsync(1);
   expect(await waits[0]).toMatchObject({ moved: false });
   waits.push(wait("ana"));
-  for (let other = 0; other < 224; other++) waits.push(wait(`bo${other}`));
+  for (let other = 0; other < maxWaiting - maxPerCaller; other++) waits.push(wait(`bo${other}`));
   await vi.advanceTimersByTimeAsync(1);
   await expect(wait("cy")).rejects.toMatchObject({ code: "too_many_waiting" });
   await api.must("approve", id);
   await vi.advanceTimersByTimeAsync(200);
   expect((await Promise.all(waits.slice(1))).every(({ moved }) => moved)).toBe(true);
-  const [leave] = Array.from({ length: 256 }, () => commits.join(256, 256, "dee", "waiting"));
+  // The requests that have ended take no places any more.
+  const [leave] = Array.from({ length: maxWaiting }, () => commits.join(maxWaiting, maxWaiting, "dee", "waiting"));
   expect(leave).toBeDefined();
 });
 

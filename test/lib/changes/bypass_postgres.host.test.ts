@@ -1,4 +1,4 @@
-/** An adversary with a login to the database edits managed rows: 1,000 edits of 400 rows in the full run. */
+/** An adversary with a login to the database edits managed rows: four times 250 edits of 100 rows in the full run. */
 import { afterAll, describe, test } from "vitest";
 import { postgresTarget } from "../../../local/targets/postgres.ts";
 import { checkEditsAreRestored } from "../../support/edits_are_restored.ts";

@@ -55,7 +55,7 @@ import {
 
 const CLIENTS = 64;
 const PROPOSALS_PER_HISTORY = 12;
-/** Actions of random requests; frequent ones are listed several times. */
+/** Actions of random requests, the frequent ones several times; `pass` runs a pass of automatic applies. */
 const REQUESTED_ACTIONS =
   "approve approve approve approve approve approve approve approve deny withdraw revoke apply apply apply apply rollback review review freeze unfreeze unfreeze unfreeze pass pass".split(
     " ",
@@ -203,6 +203,7 @@ async function runPass({ clients, random }: HistoryRun): Promise<undefined> {
 async function restartProcesses(run: HistoryRun): Promise<void> {
   const { random, clock, clients } = run;
   const clockErrors = [30 * DAY_MS, -30 * DAY_MS];
+  // In two of eight cases the clock is set wrong; otherwise up to eleven hours pass.
   clock.advance(clockErrors[random(8)] ?? random(12) * HOUR_MS);
   if (random(3) > 0) Object.assign(run, drawValidRules(random, clock.now(), drawExtraRules));
   run.clients = [];
@@ -223,6 +224,7 @@ async function sampleClocks(run: HistoryRun): Promise<void> {
 async function runRound(run: HistoryRun, sent: Promise<SentRequest | undefined>[], label: string): Promise<void> {
   const requests = (await Promise.all(sent)).filter((request) => request !== undefined);
   const rejected = requests.filter(({ reply }) => reply.status >= 300);
+  // Successful requests by the id of the entry that their response names.
   const granted = new Map(
     requests.flatMap((request) => (request.reply.status < 300 ? [[toReplyEntry(request).id, request]] : [])),
   );
@@ -577,6 +579,7 @@ async function acceptClock({ clients: [client], clock, rules }: HistoryRun, labe
     if (status === 200) break;
     rejections.push(text);
   }
+  // One of the callers, "ops" and the names, was accepted.
   expect(rejections.length, `${label}: no person may accept the clock: ${rejections.join("; ")}`).toBeLessThanOrEqual(
     NAMES.length,
   );

@@ -163,12 +163,17 @@ describe("short-lived processes", () => {
       clock.advance(30 * SECOND);
     }
     expect((await storedSamples()).value.sightings.length).toBeLessThanOrEqual(12);
+    // One write a minute in two hours.
     expect((await storedSamples()).revision).toBe(120);
   });
 });
 
 describe("the certain time computed from clock samples", () => {
-  const sample = (minute: number, at = minute): ClockSample => ({ at: at * MINUTE, elapsed: minute * MINUTE });
+  /** Makes a sample from the minutes of the monotonic clock and those of the wall clock, which are the same if it is right. */
+  const sample = (elapsedMinutes: number, wallMinutes = elapsedMinutes): ClockSample => ({
+    at: wallMinutes * MINUTE,
+    elapsed: elapsedMinutes * MINUTE,
+  });
   const addAll = (...samples: ClockSample[]): readonly ClockSample[] =>
     samples.reduce(addClockSample, [] as readonly ClockSample[]);
 

@@ -59,6 +59,7 @@ test.each([
   expect(await runCheck()).toMatchObject({ result: "in_sync" });
   current = found;
   expect(await runCheck()).toMatchObject({ result, [result]: [{ change_id, host }] });
+  // An apply fails in the same case: the adapter reports applied, and the target does not hold the value 1.
   const second = await api.bring("approved", { target: "ui.other", value: "1" });
   const { status, body } = await api.post("apply", { change_id: second });
   expect([status, body.code]).toEqual([502, "adapter_failed"]);
@@ -154,6 +155,7 @@ test("targets are verified in rounds, most recent first, for five seconds per cy
     api.deps.clock.advance(SECOND);
     return verify(change, signal);
   };
+  // Eight targets are verified concurrently, so one batch of eight uses up the five seconds.
   const checks: (DriftCheck | undefined)[] = [];
   const began = api.deps.clock.iso();
   for (let cycle = 0; cycle < 4; cycle++) {

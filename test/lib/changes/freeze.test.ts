@@ -46,7 +46,7 @@ test("a freeze with an end time ends exactly then", async () => {
   expect((await api.act("apply", change_id)).status).toBe(200);
 });
 
-test("consents, rollbacks and guardrail rollbacks work during a freeze", async () => {
+test("consents, rollbacks and guardrail rollbacks work during a freeze and a closed window", async () => {
   const guardrails = [{ kpi: "csat", max_regression: 1, action: "rollback" }];
   const windows = { deny: [{ from: "2000-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" }] };
   const before = await core({ intent: { policy: { guardrails } } });
@@ -94,6 +94,7 @@ test("a stored freeze that was edited or deleted is reported as a mismatch", asy
   const api = await core();
   await api.post("freeze", { actor: "ops" });
   const readMismatches = async () => {
+    // A report is reused for a while.
     api.deps.clock.advance(HOUR);
     return (await api.get("audit/verify")).body.state.mismatches;
   };
@@ -108,6 +109,7 @@ test("a stored freeze that was edited or deleted is reported as a mismatch", asy
 });
 
 test("outside a window an apply is rejected with the next opening; inside it works", async () => {
+  // The test clock starts on a Friday at 03:04 UTC.
   const allow = [{ days: ["fri"], from: "04:00", to: "05:00", tz: "UTC" }];
   const api = await core({ intent: { policy: { windows: { allow } } } });
   const change_id = await api.bring("approved");

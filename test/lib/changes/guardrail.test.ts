@@ -204,6 +204,7 @@ test("a rollback running in another process is not counted as a failed attempt",
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const running = api.cycle();
   await rollbackBegan.opened;
+  // More cycles than the five attempts after which a guardrail gives up.
   for (let cycle = 0; cycle < 6; cycle++) expect((await other.cycle()).rolled_back).toBeNull();
   mayEnd.open();
   expect((await running).rolled_back).toBe(change_id);
@@ -220,6 +221,7 @@ test("the guardrail does not give up a change that a person is rolling back", as
   const personRollback = api.act("rollback", change_id);
   await rollbackBegan.opened;
   const guardrailRollback = rollBackTripped(api.deps);
+  // Gives the guardrail time for its first read before the person's rollback ends.
   await api.deps.store.list("guardrail_due", { limit: 1 });
   mayEnd.open();
   expect((await personRollback).status).toBe(200);

@@ -9,7 +9,7 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const GUARDRAIL = { kpi: "incident_rate", max_regression: 0.02, action: "rollback", targets: ["checkout.*"] };
 
-/** Opens a service with a guardrail overrides checkout.*, while incident_rate is 0.03. */
+/** Opens a service with GUARDRAIL, changed by `guardrail`, while incident_rate is 0.03. */
 async function openWithGuardrail(guardrail: object = {}) {
   const policy = { guardrails: [{ ...GUARDRAIL, ...guardrail }] };
   const api = await core({ adapter: scriptedAdapter(), intent: { policy } });

@@ -202,7 +202,7 @@ test("a mandate's signature without the required groups stops counting", async (
   const intent = { ...MANDATE_INTENT, principals: { ...others, ana: { ...ana, idp: ["release"] } } };
   const later = await openWithMandates({ store, intent });
   expect(await later.mandate(id)).toMatchObject({ missing: [{ rule: "required_approvers", count: 1 }] });
-  // Ids of tests are counted from the start of a process, so the first draft gets the id of the mandate.
+  // Test ids start again in each process: the first draft gets the id of the mandate above, so the second is used.
   await later.draft();
   const { mandate_id } = (await later.draft()).body;
   expect((await later.decideOn("mandate", mandate_id, "ana")).body.code).toBe("not_an_approver");

@@ -13,6 +13,7 @@ test("a late note added during a rollback is stored, and the rollback succeeds",
   const rollback = api.post("rollback", { change_id });
   await rollbackBegan.opened;
   const note = api.post("note", { change_id, actor: "bo", item: "rationale", note: "asked for" });
+  // Lets the note get as far as it can while the rollback runs.
   await Promise.race([note, new Promise((resolve) => setImmediate(resolve))]);
   mayEnd.open();
   expect([(await note).status, (await rollback).status]).toEqual([200, 200]);

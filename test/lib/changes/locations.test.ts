@@ -12,7 +12,7 @@ import { memoryTarget } from "../../support/memory_target.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 import { service, type TestService } from "../../support/service.ts";
 
-const VALUE = { tenant_id: "t1", target: "flags/a", value: "1", reversible: true };
+const FLAG_PROPOSAL = { tenant_id: "t1", target: "flags/a", value: "1", reversible: true };
 
 /** Opens a service with one system in memory; `moved` maps targets to another location. */
 async function serviceWithLocations(moved: Record<string, string> = {}) {
@@ -36,41 +36,46 @@ const findDetail = (entries: EntryRow[], type: string) =>
 
 test("a change and its proposal's entry have the location of its value", async () => {
   const { api } = await serviceWithLocations();
-  const change = await api.propose(VALUE);
+  const change = await api.propose(FLAG_PROPOSAL);
   const places = [{ tenant_id: "t1", target: "flags/a", system: "flags", place: "memory flags/a" }];
   expect(change.places).toEqual(places);
   expect(findDetail(await readEntries(api), "change_proposed").places).toEqual(places);
-  const { value: _, ...withoutValue } = VALUE;
+  const { value: _, ...withoutValue } = FLAG_PROPOSAL;
   expect(await api.propose(withoutValue)).not.toHaveProperty("places");
 });
 
 test("a target that no system covers is rejected at the proposal", async () => {
   const { api } = await serviceWithLocations();
-  const reply = await api.post("propose", { ...VALUE, target: "billing.plan", kind: "config", summary: "Set it" });
+  const reply = await api.post("propose", {
+    ...FLAG_PROPOSAL,
+    target: "billing.plan",
+    kind: "config",
+    summary: "Set it",
+  });
   expect([reply.status, reply.body.code]).toEqual([400, "no_target_system"]);
 });
 
 test("a configuration of target systems is logged before the first change under it", async () => {
   const { api, configuration } = await serviceWithLocations();
-  await api.propose(VALUE);
-  await api.propose(VALUE);
+  await api.propose(FLAG_PROPOSAL);
+  await api.propose(FLAG_PROPOSAL);
   const entries = await readEntries(api);
   const types = entries.map(({ event_type }) => event_type);
   expect(types.filter((type) => type === "targets_in_force")).toHaveLength(1);
   expect(types.indexOf("targets_in_force")).toBeLessThan(types.indexOf("change_proposed"));
   expect(findDetail(entries, "targets_in_force")).toMatchObject(configuration);
   configuration.hash = "2".repeat(64);
-  await api.propose(VALUE);
+  await api.propose(FLAG_PROPOSAL);
   const later = (await readEntries(api)).filter(({ event_type }) => event_type === "targets_in_force");
   expect(later).toHaveLength(2);
 });
 
 test("the removal of all target systems is logged before the next change", async () => {
   const { api, adapter } = await serviceWithLocations();
-  await api.propose(VALUE);
+  await api.propose(FLAG_PROPOSAL);
   delete (adapter as { configuration?: unknown }).configuration;
-  await api.propose(VALUE);
-  await api.propose(VALUE);
+  await api.propose(FLAG_PROPOSAL);
+  await api.propose(FLAG_PROPOSAL);
   const entries = await readEntries(api);
   const types = entries.map(({ event_type }) => event_type);
   const index = types.lastIndexOf("targets_in_force");
@@ -82,7 +87,7 @@ test("the removal of all target systems is logged before the next change", async
 
 test("an apply at another location than the consented one is 409 target_moved", async () => {
   const { api, moved } = await serviceWithLocations();
-  const id = await api.bring("approved", VALUE);
+  const id = await api.bring("approved", FLAG_PROPOSAL);
   moved["flags/a"] = "elsewhere";
   const reply = await api.post("apply", { change_id: id });
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
@@ -96,7 +101,7 @@ test("an apply at another location than the consented one is 409 target_moved", 
 
 test("a rollback at another location needs over_drift, and its error names both", async () => {
   const { api, moved } = await serviceWithLocations();
-  const id = await api.bring("applied", VALUE);
+  const id = await api.bring("applied", FLAG_PROPOSAL);
   moved["flags/a"] = "elsewhere";
   const reply = await api.post("rollback", { change_id: id });
   expect([reply.status, reply.body.code]).toEqual([409, "target_drifted"]);
@@ -110,7 +115,7 @@ test("a rollback at another location needs over_drift, and its error names both"
 
 test("an unresolved operation at an old location is resolved by revoke or over_drift", async () => {
   const { api, moved, faults } = await serviceWithLocations();
-  const proposed = await api.bring("approved", VALUE);
+  const proposed = await api.bring("approved", FLAG_PROPOSAL);
   faults.push("lost answer");
   await api.post("apply", { change_id: proposed });
   moved["flags/a"] = "elsewhere";
@@ -118,7 +123,7 @@ test("an unresolved operation at an old location is resolved by revoke or over_d
   expect([again.status, again.body.code]).toEqual([409, "operation_in_progress"]);
   expect(again.body.error).toMatch(/set at memory elsewhere .*; set the configuration as it was, or revoke chg_/);
   await api.must("revoke", proposed);
-  const applied = await api.bring("applied", VALUE);
+  const applied = await api.bring("applied", FLAG_PROPOSAL);
 
   faults.push("lost answer");
   await api.post("rollback", { change_id: applied });
@@ -136,7 +141,7 @@ test("an unresolved operation at an old location is resolved by revoke or over_d
 
 test("drift is not checked while the target has another location", async () => {
   const { api, moved, overwrite } = await serviceWithLocations();
-  const id = await api.bring("applied", VALUE);
+  const id = await api.bring("applied", FLAG_PROPOSAL);
   moved["flags/a"] = "elsewhere";
   overwrite({ tenant_id: "t1", target: "flags/a", kind: "config" }, '"by hand"');
   await checkDrift(api.deps);
@@ -150,13 +155,18 @@ test("drift is not checked while the target has another location", async () => {
 test("a location belongs to the first target applied there", async () => {
   const { api, moved } = await serviceWithLocations({ "flags/b": "flags/a" });
   const [first, second] = [
-    await api.bring("approved", VALUE),
-    await api.bring("approved", { ...VALUE, target: "flags/b" }),
+    await api.bring("approved", FLAG_PROPOSAL),
+    await api.bring("approved", { ...FLAG_PROPOSAL, target: "flags/b" }),
   ];
   await api.must("apply", first);
   const apply = await api.post("apply", { change_id: second });
   expect([apply.status, apply.body.code]).toEqual([409, "target_conflict"]);
-  const proposal = await api.post("propose", { ...VALUE, target: "flags/b", kind: "config", summary: "Set it" });
+  const proposal = await api.post("propose", {
+    ...FLAG_PROPOSAL,
+    target: "flags/b",
+    kind: "config",
+    summary: "Set it",
+  });
   expect([proposal.status, proposal.body.code]).toEqual([409, "target_conflict"]);
   expect(proposal.body.error).toContain("memory flags/a belongs to flags/a of tenant t1");
   // For an agent that reads only its own changes, the error does not name the other target.
@@ -164,7 +174,7 @@ test("a location belongs to the first target applied there", async () => {
   const hidden = requireFreeLocations(api.deps.store, places, api.deps.sha256, { name: "agent:one" });
   await expect(hidden).rejects.toThrow("memory flags/a belongs to another target;");
   delete moved["flags/b"];
-  await api.propose({ ...VALUE, target: "flags/b" });
+  await api.propose({ ...FLAG_PROPOSAL, target: "flags/b" });
 });
 
 test("a change for a release gate is recorded, and has no location", async () => {
@@ -174,7 +184,7 @@ test("a change for a release gate is recorded, and has no location", async () =>
     adapter: { ...routingAdapter([]), name: "deploy", carries: () => false },
   };
   const api = await service({ adapter: routingAdapter([gate]) });
-  const id = await api.bring("applied", { ...VALUE, target: "deploy/42/production" });
+  const id = await api.bring("applied", { ...FLAG_PROPOSAL, target: "deploy/42/production" });
   const { body } = await api.get(`changes/${id}`);
   expect(body).not.toHaveProperty("places");
   await api.must("rollback", id);
@@ -199,8 +209,8 @@ test("changes of one target on two systems, by kind, can be rolled back in any o
     first.overwrite(entry, '"v0"');
     second.overwrite(entry, '"w0"');
     const ids = [
-      await api.bring("applied", { ...VALUE, target: "app/x", value: '"vA"', kind: "config" }),
-      await api.bring("applied", { ...VALUE, target: "app/x", value: '"wB"', kind: "feature_flag" }),
+      await api.bring("applied", { ...FLAG_PROPOSAL, target: "app/x", value: '"vA"', kind: "config" }),
+      await api.bring("applied", { ...FLAG_PROPOSAL, target: "app/x", value: '"wB"', kind: "feature_flag" }),
     ];
     expect([first.raw(entry), second.raw(entry)]).toEqual(['"vA"', '"wB"']);
     for (const index of order) await api.must("rollback", ids[index]!);
@@ -210,10 +220,11 @@ test("changes of one target on two systems, by kind, can be rolled back in any o
 
 test("a value is set under the spelling of the change that sets it", async () => {
   const { api, faults, raw } = await serviceWithLocations();
+  // The apply of the other spelling fails: the log contains this spelling, and the system does not.
   faults.push("rejected");
-  const other = await api.bring("approved", { ...VALUE, target: "flags/Seats" });
+  const other = await api.bring("approved", { ...FLAG_PROPOSAL, target: "flags/Seats" });
   expect((await api.post("apply", { change_id: other })).status).toBe(502);
-  const id = await api.bring("approved", { ...VALUE, target: "flags/seats" });
+  const id = await api.bring("approved", { ...FLAG_PROPOSAL, target: "flags/seats" });
   const reply = await api.post("apply", { change_id: id });
   expect(reply.status).toBe(200);
   const readRaw = (target: string) => raw({ tenant_id: "t1", target, kind: "config" });
@@ -223,6 +234,11 @@ test("a value is set under the spelling of the change that sets it", async () =>
 test("a forbidden target is rejected before a missing target system", async () => {
   const adapter = routingAdapter([{ name: "flags", match: ["flags/*"], adapter: scriptedAdapter() }]);
   const api = await service({ adapter, intent: { policy: { forbidden_targets: ["billing.*"] } } });
-  const reply = await api.post("propose", { ...VALUE, target: "billing.plan", kind: "config", summary: "Set it" });
+  const reply = await api.post("propose", {
+    ...FLAG_PROPOSAL,
+    target: "billing.plan",
+    kind: "config",
+    summary: "Set it",
+  });
   expect([reply.status, reply.body.code]).toEqual([403, "forbidden_target"]);
 });

@@ -126,6 +126,7 @@ describe("an accepted loss", () => {
     await propose(api);
     await acceptLoss(api);
     const afterFirstLoss = await store.copy();
+    // The second loss is later than the first.
     api.deps.clock.advance(1000);
     await propose(api);
     await store.goBack(afterFirstLoss);
@@ -164,6 +165,7 @@ describe("an accepted loss", () => {
     const { body } = await api.get(`audit/verify?expected_length=${id}&expected_head=${current_hash}`);
     expect(body.valid).toBe(false);
     expect(body.reason).toContain("ops accepted");
+    // Entries 1 and 2, the manifest and the first proposal, were not lost.
     expect(body.losses).toMatchObject([{ entry: 3, known: { length: id, head: current_hash }, actor: "ops" }]);
   });
 

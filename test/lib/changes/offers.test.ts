@@ -68,13 +68,14 @@ test.each([
   let offeredCount = 0;
   for (const state of states)
     for (const name of names) {
+      // A rejected request changes nothing, so all of them are sent for one change.
       const shared = await bringThrough(api, target, STATES[state]!);
       const { may, may_not } = await readOffers(api, shared, name);
       expect(may_not.every(({ action, reasons }) => !may.includes(action) && reasons.length > 0)).toBe(true);
-      for (const [action, step] of Object.entries(REQUESTS)) {
+      for (const [action, makeStep] of Object.entries(REQUESTS)) {
         const isOffered = may.includes(action as OfferedAction);
         const change_id = isOffered ? await bringThrough(api, target, STATES[state]!) : shared;
-        const [path, fields] = step(name);
+        const [path, fields] = makeStep(name);
         const { status, body } = await api.post(path, { change_id, ...fields });
         expect(status === 200, `${state}: ${action} by ${name}, ${body.code}`).toBe(isOffered);
         offeredCount += Number(isOffered);
@@ -86,17 +87,18 @@ test.each([
 test("an action that is not allowed has reasons, and impossible actions are left out", async () => {
   const api = await core({ intent: { policy: POLICY } });
   const change_id = await bringThrough(api, "ui.banner", [approveBy("ana")]);
-  const reasons = async (name: string) =>
+  const reasonsByAction = async (name: string) =>
     Object.fromEntries(
       (await readOffers(api, change_id, name)).may_not.map(({ action, reasons }) => [action, reasons]),
     );
-  expect(await reasons("ana")).toMatchObject({
+  expect(await reasonsByAction("ana")).toMatchObject({
     approve: ["ana has approved this change already"],
     apply: ["1 of 2 consents", "apply is for bo, and ana is not one of them"],
     withdraw: ["only pat, who proposed this change, may withdraw it"],
   });
-  expect((await reasons("pat")).approve).toEqual(["pat is not among the intent's approvers"]);
-  expect(await reasons("ana")).not.toHaveProperty("rollback");
+  expect((await reasonsByAction("pat")).approve).toEqual(["pat is not among the intent's approvers"]);
+  expect(await reasonsByAction("ana")).not.toHaveProperty("rollback");
+  // Without a name, each action is offered that some person may perform.
   expect((await readOffers(api, change_id, null)).may).toEqual(["approve", "deny", "withdraw", "revoke"]);
 });
 

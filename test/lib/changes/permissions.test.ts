@@ -65,7 +65,7 @@ test("a person with keys cannot be the proposer without a signature", async () =
   expect((await api.post("propose", { ...PROPOSAL, proposer: "bo" })).status).toBe(201);
 });
 
-describe("unfreeze, erase, accept-clock and accept-loss", () => {
+describe("permission to unfreeze, erase, accept-clock and accept-loss", () => {
   const coreWithApprovers = () =>
     core({
       intent: {
@@ -74,7 +74,7 @@ describe("unfreeze, erase, accept-clock and accept-loss", () => {
       },
     });
 
-  test("are rejected for a person who is no approver", async () => {
+  test("is missing for a person who is no approver", async () => {
     const api = await coreWithApprovers();
     const { change_id } = await api.propose();
     await postSignedAction(api, ANA, "freeze", { actor: "ana" });
@@ -94,20 +94,20 @@ describe("unfreeze, erase, accept-clock and accept-loss", () => {
     expect(await api.audit()).toEqual(before);
   });
 
-  test("are allowed for an approver, while freezing is allowed for everyone", async () => {
+  test("is granted to an approver (tested with unfreeze), while everyone may freeze", async () => {
     const api = await coreWithApprovers();
     expect((await postSignedAction(api, EVE, "freeze", { actor: "eve" })).status).toBe(200);
     expect((await postSignedAction(api, ANA, "unfreeze", { actor: "ana" })).status).toBe(200);
   });
 
-  test("are allowed for an emergency approver, in any spelling", async () => {
+  test("is granted to an emergency approver, in any spelling (tested with unfreeze)", async () => {
     const api = await core({ intent: { policy: { approvers: ["ana"], break_glass: { approvers: ["ops"] } } } });
     await api.post("freeze", { actor: "eve" });
     expect(await api.post("unfreeze", { actor: "eve" })).toMatchObject(errorReply(403, "not_permitted"));
     expect((await api.post("unfreeze", { actor: " OPS" })).status).toBe(200);
   });
 
-  test("are allowed for everyone if the intent lists no approvers", async () => {
+  test("is granted to everyone if the intent lists no approvers (tested with unfreeze)", async () => {
     const api = await core();
     await api.post("freeze", { actor: "eve" });
     expect((await api.post("unfreeze", { actor: "eve" })).status).toBe(200);
@@ -214,5 +214,6 @@ test("a signed erasure records its statement as used", async () => {
   const eraseStatement = await requestStatement(api, { decision: "erase", approver: "ana", change_id });
   const fields = { change_id, actor: "ana", ...proofFields(ANA, eraseStatement) };
   expect((await api.post("erase", fields)).status).toBe(200);
+  // A change accepts a denial only once, so its statement is not recorded.
   expect((await api.deps.store.list("used_statements", { limit: 10 })).length).toBe(1);
 });

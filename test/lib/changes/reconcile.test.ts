@@ -216,12 +216,12 @@ test("changes that are modified during a pass are no mismatches", async () => {
   const api = await core();
   const ids = [await api.bring("approved"), await api.bring("approved"), await api.bring("approved")];
   const { store } = api.deps;
-  let reads = 0;
+  let changeReads = 0;
   const changing: Store = {
     ...store,
     // Between the reads of the log and of the records, one change is applied and another proposed.
     list: (async (collection, options) => {
-      if (collection === "changes" && reads++ === 0) {
+      if (collection === "changes" && changeReads++ === 0) {
         await api.must("apply", ids[1]!);
         await api.propose();
       }
@@ -230,7 +230,7 @@ test("changes that are modified during a pass are no mismatches", async () => {
     // A third change is applied right after its record was read.
     get: (async (collection, id) => {
       const stored = await store.get(collection, id);
-      if (collection === "changes" && reads++ === 1) await api.must("apply", ids[2]!);
+      if (collection === "changes" && changeReads++ === 1) await api.must("apply", ids[2]!);
       return stored;
     }) as Store["get"],
   };
@@ -336,6 +336,7 @@ inLong(test)("in random scenarios every stored record is the fold of its entries
   };
   const eventTypes = new Set<string>();
   const expected = EVENT_TYPES.filter((type) => !EXCLUDED_EVENTS.includes(type)).sort();
+  // Five seeds, and more until every expected event type has occurred.
   for (let seed = 1; seed <= 5 || (seed <= 50 && eventTypes.size < expected.length); seed++) {
     const adapter = scriptedAdapter();
     const api = await core({ adapter, intent: { policy } });

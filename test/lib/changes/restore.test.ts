@@ -89,6 +89,7 @@ test("only the change in force can be restored, and only if its value was edited
     404,
     "change_not_found",
   ]);
+  // The first change is in force again, with its own value; this is checked before the missing name.
   expect(toError(await api.post("restore", { change_id }))).toEqual([400, "illegal_transition"]);
 });
 
@@ -117,7 +118,7 @@ test("a restore is rejected if the target is now set at another location", async
   expect([(await restore()).status, value("ui.a")]).toEqual([200, "2"]);
 });
 
-test("a change whose consents were not valid at its apply is not restored", async () => {
+test("a change is restored only if the log proves that its consents were valid at its apply", async () => {
   const policy = { approvers: ["ana", "bo"] };
   const { target, adapter, edit } = editableTarget();
   const api = await core({ adapter, intent: { policy } });
@@ -127,6 +128,7 @@ test("a change whose consents were not valid at its apply is not restored", asyn
   const stricter = makeCore(await restartDeps(api.deps, { adapter, intent: { policy: { approvers: ["bo", "eve"] } } }));
   expect((await stricter.post("restore", { change_id, actor: "ops" })).status).toBe(200);
   edit("ui.a", "7");
+  // Without the manifest of the apply the consents cannot be verified.
   await stricter.deps.store.transact(async (tx) => {
     for (const { id } of await tx.list("manifests", { limit: 10 })) tx.put("manifests", id, "{}");
   });
@@ -213,6 +215,7 @@ test.each<[string, (setup: Setup) => Promise<Setup["api"]>]>([
   [
     "an accepted loss",
     async ({ api }) => {
+      // Reports a loss of one entry, which did not happen, and accepts it.
       const { length, head } = (await api.get("audit")).body;
       api.deps.integrity.breach = { first_invalid: 1, reason: "test" };
       await api.deps.store.transact((tx) =>
@@ -229,7 +232,7 @@ test.each<[string, (setup: Setup) => Promise<Setup["api"]>]>([
       return api;
     },
   ],
-])("after %s cycles only report an unobserved edit, and a person can restore", async (_, interrupt) => {
+])("after %s, cycles only report an unobserved edit, and a person can restore it", async (_, interrupt) => {
   const setup = await coreWithAppliedChange({ intent: RESTORE });
   await setup.cycle();
   setup.edit("ui.a", "7");

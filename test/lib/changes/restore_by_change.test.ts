@@ -77,6 +77,7 @@ test("an approved superseding change restores the value despite on_conflict and 
 
 test("a check that began before a superseding apply reports no drift", async () => {
   const { api, adapter, change_id, episodes } = await coreWithDriftedTarget();
+  // Ends the episode.
   adapter.host.set(change_id, "applied");
   await api.cycle();
   const [verifyBegan, mayAnswer] = [makeBarrier(), makeBarrier()];
@@ -118,6 +119,7 @@ test.each(["pending_consent", "approved", "denied", "rolled_back"] as const)(
   "a change that is %s can be superseded by a change for another target or spelling",
   async (status) => {
     const { api } = await coreWithDriftedTarget();
+    // A misspelled target, which the new change corrects.
     const supersedes = await api.bring(status, { target: "limits.uplaods" });
     expect(await api.propose({ target: "limits.uploads", supersedes })).toMatchObject({ supersedes });
     expect(await api.propose({ target: "LIMITS.uplaods", supersedes })).toMatchObject({ supersedes });

@@ -75,6 +75,7 @@ test("an approved change that is not applied within approval_ttl_hours expires",
   api.deps.clock.advance(20 * HOUR);
   await api.must("approve", second);
   await api.must("approve", first);
+  // The confirmed time is the limit itself, and then a millisecond and ten minutes more.
   await pass(api.deps, 24 * HOUR);
   expect((await api.get("/api/product/approvals")).body.approved).toHaveLength(2);
   await pass(api.deps, 1);

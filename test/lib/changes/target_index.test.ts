@@ -58,6 +58,7 @@ test.for([1, 2, 3])(
     const live = await readTargetIndex(store, "live_by_target", requested, { limit: 11 });
     const owners = await readTargetIndex(store, "owners", requested, { limit: 1, reverse: true });
     const leases = await readTargetIndex(store, "leases", requested, { limit: 10 });
+    // Three reads, each of fewer than twelve requests.
     expect(take().requests).toBeLessThan(3 * 12);
     for (const targetKey of requested) {
       const key = formatTargetKey(targetKey);

@@ -103,6 +103,7 @@ async function runHistory(seed: number): Promise<void> {
       const targetKey = toTargetKey(target);
       const isMinor = roll(4) === 0;
       const minor = isMinor ? { tier: "minor", affected_users: 1, risk: "low" } : {};
+      // Texts that look like the target in an entry must not be taken for it.
       const value = roll(3) ? { value: JSON.stringify(`"target":"${pick(TARGET_KEYS)!.target}"`) } : {};
       const summary = `\\"target":"ui.banner" "target":"a/b"`;
       const { status, body } = await api.post("propose", {

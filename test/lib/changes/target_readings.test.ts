@@ -15,8 +15,10 @@ import { service, type TestService } from "../../support/service.ts";
 import { person, proofFields, requestStatement } from "../../support/signed.ts";
 
 const ENTRY = { tenant_id: "t1", target: "flags/a" };
-const VALUE = { ...ENTRY, kind: "config", value: "1", reversible: true };
+const FLAG_PROPOSAL = { ...ENTRY, kind: "config", value: "1", reversible: true };
 const OLD = sha256('"old"');
+/** Longer than the five seconds for which a reading is reused. */
+const READING_EXPIRED_MS = 6000;
 
 /** Opens a service with a target system in memory that counts its reads. */
 async function serviceWithMemoryTarget(policy: object = {}, intentFields: object = {}) {
@@ -45,21 +47,21 @@ const readApplyDetail = async (api: TestService, id: string) =>
 
 test("a change and its dry run show the target's value, read at most every five seconds", async () => {
   const { api, reads } = await serviceWithMemoryTarget();
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   const seen = [{ place: expect.any(String), digest: OLD, version: expect.any(String), at: expect.any(String) }];
   expect((await api.get(`changes/${change_id}`)).body).not.toHaveProperty("seen");
   const before = reads();
   expect((await api.get(`changes/${change_id}?seen=1`)).body.seen).toEqual(seen);
   expect((await api.get(`changes/${change_id}?seen=1`)).body.seen).toEqual(seen);
   expect(reads()).toBe(before + 1);
-  api.deps.clock.advance(6000);
+  api.deps.clock.advance(READING_EXPIRED_MS);
   expect((await api.post("apply", { change_id, dry_run: "true" })).body.seen).toEqual(seen);
 });
 
 test("approvers immediately see values written by apply, restore and rollback", async () => {
   const { api, editTarget } = await serviceWithMemoryTarget();
-  const { change_id } = await api.propose(VALUE);
-  const observed = (await api.propose(VALUE)).change_id;
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
+  const observed = (await api.propose(FLAG_PROPOSAL)).change_id;
   const digest = async () => (await api.get(`changes/${observed}?seen=1`)).body.seen[0].digest;
   const act = async (path: string) => {
     expect(await api.post(path, { change_id, actor: "ana" })).toMatchObject({ status: 200 });
@@ -69,7 +71,7 @@ test("approvers immediately see values written by apply, restore and rollback", 
   await approve(api, change_id);
   expect(await act("apply")).toBe(sha256("1"));
   editTarget('"edited"');
-  api.deps.clock.advance(6000);
+  api.deps.clock.advance(READING_EXPIRED_MS);
   expect(await digest()).toBe(sha256('"edited"'));
   expect(await act("restore")).toBe(sha256("1"));
   expect(await act("rollback")).toBe(OLD);
@@ -77,10 +79,10 @@ test("approvers immediately see values written by apply, restore and rollback", 
 
 test("approvers immediately see the value restored after an interrupted apply", async () => {
   const { api } = await serviceWithMemoryTarget();
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   await approve(api, change_id);
   await api.post("apply", { change_id, actor: "ana" });
-  const observed = (await api.propose(VALUE)).change_id;
+  const observed = (await api.propose(FLAG_PROPOSAL)).change_id;
   const digest = async () => (await api.get(`changes/${observed}?seen=1`)).body.seen[0].digest;
   expect(await digest()).toBe(sha256("1"));
   await undoOnHost(api.deps.product!.adapter!, [(await readRecord(api.deps.store, change_id))!.change]);
@@ -89,7 +91,7 @@ test("approvers immediately see the value restored after an interrupted apply", 
 
 test("a consent records the digests its approver saw, one for each target", async () => {
   const { api } = await serviceWithMemoryTarget();
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   for (const seen of ["[]", `["${OLD}","${OLD}"]`, '["x"]']) {
     const reply = await approve(api, change_id, { seen });
     expect([reply.status, reply.body.code, reply.body.fields[0].field.split(".")[0]]).toEqual([
@@ -105,10 +107,10 @@ test("a consent records the digests its approver saw, one for each target", asyn
 
 test("an apply over a value that its approver did not see is a warning gate, and is recorded", async () => {
   const { api, editTarget } = await serviceWithMemoryTarget();
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
   editTarget('"other"');
-  api.deps.clock.advance(6000);
+  api.deps.clock.advance(READING_EXPIRED_MS);
   const { gates } = (await api.get(`changes/${change_id}?seen=1`)).body;
   expect(gates).toContainEqual(expect.objectContaining({ gate: "target_moved", state: "warn" }));
   await api.must("apply", change_id);
@@ -117,7 +119,7 @@ test("an apply over a value that its approver did not see is a warning gate, and
 
 test("with on_moved: block an apply over another value is rejected, and consents need digests", async () => {
   const { api, editTarget } = await serviceWithMemoryTarget({ on_moved: "block" });
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   const withoutDigests = await approve(api, change_id);
   expect([withoutDigests.status, withoutDigests.body.fields[0].field]).toEqual([400, "seen"]);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
@@ -130,7 +132,7 @@ test("with on_moved: block an apply over another value is rejected, and consents
 
 test("with on_moved: block a change approved without digests is not applied", async () => {
   const { api } = await serviceWithMemoryTarget({ on_moved: "report" });
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   await approve(api, change_id);
   const policy = { ...api.deps.product!.intent.policy, on_moved: "block" as const };
   api.deps.product!.intent = { ...api.deps.product!.intent, policy };
@@ -140,7 +142,7 @@ test("with on_moved: block a change approved without digests is not applied", as
 
 test("with on_moved: block an edit just before the write is not overwritten", async () => {
   const { api, editTarget, target } = await serviceWithMemoryTarget({ on_moved: "block" });
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   await approve(api, change_id, { seen: JSON.stringify([OLD]) });
   target.edits.push(() => editTarget('"other"'));
   const reply = await api.post("apply", { change_id });
@@ -155,10 +157,11 @@ test("with on_moved: block an edit just before the write is not overwritten", as
 
 test("a minor change's consent records the value read at the proposal", async () => {
   const { api, editTarget } = await serviceWithMemoryTarget({ minor: { kinds: ["config"], targets: ["flags/*"] } });
-  const minor = { ...VALUE, tier: "minor", risk: "low", affected_users: "1" };
+  const minor = { ...FLAG_PROPOSAL, tier: "minor", risk: "low", affected_users: "1" };
   const change = await api.propose(minor);
   expect(change).toMatchObject({ status: "approved", seen_by_policy: [OLD] });
   editTarget('"other"');
+  // A minor change is bound to this value also without on_moved: block.
   const reply = await api.post("apply", { change_id: change.change_id });
   expect([reply.status, reply.body.code]).toEqual([409, "target_moved"]);
 });
@@ -166,7 +169,7 @@ test("a minor change's consent records the value read at the proposal", async ()
 test("a signature covers the digests seen, and is invalid with others", async () => {
   const signer = sshSigner();
   const { api } = await serviceWithMemoryTarget({}, { principals: { ana: person(signer) } });
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   const fields = { decision: "approve", approver: "ana", change_id, seen: JSON.stringify([OLD]) };
   const statement = await requestStatement(api, fields);
   expect(JSON.parse(statement)).toMatchObject({ seen: [OLD], places: [{ system: "flags" }] });
@@ -181,7 +184,7 @@ test("a signature covers the digests seen, and is invalid with others", async ()
 
 test("a target that cannot be read shows no value, and consents need no digests", async () => {
   const api = await service({ adapter: scriptedAdapter(), intent: { policy: { on_moved: "block" } } });
-  const { change_id } = await api.propose(VALUE);
+  const { change_id } = await api.propose(FLAG_PROPOSAL);
   expect((await api.get(`changes/${change_id}?seen=1`)).body).not.toHaveProperty("seen");
   expect((await approve(api, change_id)).status).toBe(200);
 });
@@ -196,10 +199,10 @@ describe("a value that its target system rejects", () => {
   /** Proposes a value; returns 201, or the status, code and error of the rejection. */
   const tryPropose = async (methods: Partial<TargetSystem>, more: object = {}, policy: object = {}) => {
     const api = await serviceWith(methods, policy);
-    const { status, body } = await api.post("propose", { ...VALUE, ...PROPOSAL, ...more });
+    const { status, body } = await api.post("propose", { ...FLAG_PROPOSAL, ...OTHER_FIELDS, ...more });
     return status === 201 ? status : [status, body.code, body.error];
   };
-  const PROPOSAL = { summary: "Set it", affected_users: "1", risk: "low", proposer: "bo" };
+  const OTHER_FIELDS = { summary: "Set it", affected_users: "1", risk: "low", proposer: "bo" };
   const rejectValue = () => "it is too large";
   const NOT_ALLOWED = [400, "value_not_allowed", expect.stringContaining("flags/a cannot hold the value: it is too")];
   const unreadable = { checkHeld: rejectValue, read: () => Promise.reject(new Error("no file")) };

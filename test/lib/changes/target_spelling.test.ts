@@ -28,7 +28,7 @@ test("a proposal gets the spelling that was first applied, and its response says
   });
 });
 
-test("a spelling that was only proposed is not used for later proposals", async () => {
+test("a spelling that was never applied is not used for later proposals", async () => {
   const api = await service();
   await api.bring("approved", { ...VALUE, target: "Checkout.Fast" });
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("checkout.fast");
@@ -46,7 +46,7 @@ test("values and OFREP show the first applied spelling of a target proposed in t
   expect((await api.propose({ ...VALUE, target: "checkout.fast" })).target).toBe("Checkout.Fast");
 });
 
-test("a statement to sign has the first spelling, and its signature is accepted", async () => {
+test("a statement to sign has normalized fields in the first spelling; its signature is accepted", async () => {
   const signer = sshSigner();
   const api = await service({ intent: { principals: { bo: person(signer) }, policy: { signed_only: false } } });
   await api.bring("applied", { ...VALUE, target: "Checkout.Fast" });

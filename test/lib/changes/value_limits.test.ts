@@ -270,9 +270,10 @@ describe("a step", () => {
     const restored = await api.post("restore", { change_id: small, actor: "ops", note: "Edited." });
     expect([restored.status, restored.body.code]).toEqual([200, undefined]);
     await setValue(api, 950);
-    for (let value = 950; value > 700; value -= 10) {
+    // Small steps a day apart lead far away from the first value.
+    for (let value = 940; value >= 700; value -= 10) {
       api.deps.clock.advance(25 * HOUR);
-      await setValue(api, value - 10);
+      await setValue(api, value);
     }
     expect((await api.post("rollback", { change_id: small })).status).toBe(200);
   });
@@ -290,7 +291,8 @@ describe("a step", () => {
     const api = await serviceWithTargets([{ match: ["price.*"], max_step }]);
     await setValue(api, base);
     expect(await tryValue(api, "x")).toBe("max_step");
-    expect(await tryValue(api, base === 1e308 ? -1.1e308 : 1.7e308)).toEqual(range);
+    const outsideValue = base === 1e308 ? -1.1e308 : 1.7e308;
+    expect(await tryValue(api, outsideValue)).toEqual(range);
     if (typeof range === "string") return;
     expect(await tryValue(api, range.minimum)).toBe("allowed");
     expect(await tryValue(api, range.maximum)).toBe("allowed");
@@ -338,6 +340,7 @@ describe("a step", () => {
     expect((await api.post("erase", { change_id: second, actor: "ana", note: "n" })).status).toBe(200);
     expect(await tryValue(api, 102)).toBe("allowed");
     api.deps.clock.advance(25 * HOUR);
+    // Steps are counted from the last value, 101, now that both changes are older than 24 hours.
     expect((await propose(api, 101)).body.error).toContain("was erased");
     const third = await setValue(api, 100, { target: "price.max" });
     const { store } = api.deps;
@@ -432,6 +435,7 @@ describe("a split", () => {
       path: "value.$split.shares.1.1",
       rule: "maximum",
     });
+    // The range is common to both bases: from 95 to 105, and from 98.8 to 109.2.
     expect((await propose(api, split(98, 100))).body).toMatchObject({
       path: "value.$split.shares.0.1",
       range: { minimum: 98.8, maximum: 105 },

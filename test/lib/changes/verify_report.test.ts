@@ -27,6 +27,7 @@ test("a receipt written during a pass is verified without a second pass", async 
   expect(await running, "the pass began before").toMatchObject({ length: 2500 });
   expect(await byLength).toMatchObject({ valid: true, length: 2501, reason: null });
   expect(await byHead).toMatchObject({ valid: true, length: 2501, reason: null });
+  // One pass of ten pages over the 2,500 entries, then only the new entry.
   expect(reads.slice(0, 11)).toEqual([...Array.from({ length: 10 }, () => 250), 1]);
 });
 
@@ -46,6 +47,7 @@ test("a receipt stays valid for its entry while the log grows", async () => {
 
 test("a log that contradicts its anchor is not valid, even if its chain is", async () => {
   const deps = await makeLog(10);
+  // The anchor has a checkpoint of 12 entries, and the log has 10.
   const anchored = (await storeCurrentCheckpoint(deps)).note.replace("\n10\n", "\n12\n");
   await verifyAgainstAnchor({ ...deps, anchor: makeAnchor(anchored) });
   expect(await verifyReport(deps, {})).toMatchObject({
@@ -57,7 +59,7 @@ test("a log that contradicts its anchor is not valid, even if its chain is", asy
   });
 });
 
-test("a receipt of the empty log proves nothing, and not_checked stays complete", async () => {
+test("a receipt of the empty log checks nothing, and a length alone checks for truncation", async () => {
   const deps = await makeLog(3);
   const emptyReceipt = { expected_length: 0, expected_head: "0".repeat(64) };
   expect(await verifyReport(deps, emptyReceipt)).toMatchObject({

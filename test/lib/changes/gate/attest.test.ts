@@ -272,11 +272,12 @@ describe("an attestation, but none with another key or payload, is accepted by",
       await runVerify(files.attestation, files.key, ...releaseArgs(COMMIT, TARGET, "t2")),
       await runVerify(files.attestation, files.key, ...releaseArgs(COMMIT, id, "t1")),
       await runVerify(files.attestation, files.key, "--change", "chg_other"),
-      // A target may have the name of a change.
+      // The name of a target does not count as that of a change.
       await runVerify(files.attestation, files.key, "--change", TARGET),
       await runVerify(files.attestation, files.key, "--digest", "0".repeat(64)),
       await runVerify(writeTestFile("none.json", "{}"), files.key),
     ]).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    // Exit code 2, wrong usage: --commit, --target and --tenant-id need each other.
     expect(await runVerify(files.attestation, files.key, "--commit", COMMIT)).toBe(2);
     expect(await runVerify(files.attestation, files.key, "--commit", COMMIT, "--target", TARGET)).toBe(2);
     expect(await runVerify(files.attestation, files.key, "--target", TARGET, "--tenant-id", "t1")).toBe(2);
