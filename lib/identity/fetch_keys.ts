@@ -28,7 +28,7 @@ export async function fetchKeys(url: string, send: Fetch): Promise<string> {
   } catch (error) {
     throw missingKeysError(`${url}: ${describeCause(error)}`);
   }
-  if (text === undefined) throw missingKeysError(`${url} answers more than ${MAX_KEYS_BYTES} bytes`);
+  if (text === undefined) throw missingKeysError(`${url}, which answers more than ${MAX_KEYS_BYTES} bytes`);
   return text;
 }
 

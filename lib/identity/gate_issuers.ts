@@ -99,8 +99,9 @@ export function gateTokenVerifier(
       const { sub = "", run_id } = payload;
       if (typeof sub !== "string" || sub.length > 1_000 || !sub.isWellFormed())
         throw new TokenRejected("its sub is no text of 1,000 characters at most");
-      const isRun = typeof run_id === "string" && /^[\w.:/-]{1,200}$/.test(run_id);
-      return { iss: tokenRules.issuer, sub, ...(isRun && { run_id }), claimed };
+      // Not a required claim: a `run_id` of another form is left out.
+      const isRunId = typeof run_id === "string" && /^[\w.:/-]{1,200}$/.test(run_id);
+      return { iss: tokenRules.issuer, sub, ...(isRunId && { run_id }), claimed };
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A token is not accepted. The message says why, for its sender; `detail`, for the log, may name addresses. */
+/** A token is not accepted. The message says why, for the sender, and calls the token “it”; `detail`, for the log, may name addresses. */
 export class TokenRejected extends Error {
   override readonly name = "TokenRejected";
   readonly detail: string;

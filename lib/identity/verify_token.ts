@@ -7,7 +7,7 @@ import type { Algorithm } from "./issuer_fields.ts";
 import type { FindKey } from "./key_set.ts";
 import { TokenRejected } from "./token_rejected.ts";
 
-/** Characters of a token; a header of Node has 16 KiB at most. */
+/** Maximum number of characters of a token; Node accepts at most 16 KiB of headers. */
 const MAX_TOKEN_LENGTH = 16_384;
 /** Seconds by which the issuer's clock may differ from ours. */
 export const CLOCK_TOLERANCE_S = 30;
