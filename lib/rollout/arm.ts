@@ -30,7 +30,7 @@ export function summarize(watched: WatchedKpi, { n, sum, per = n, per2 = 0, cros
   return { n, mean, variance: (squares + (range * range) / 4) / n, range };
 }
 
-/** Explains why totals are impossible; undefined if they are possible. Totals without a sum of squares are impossible. */
+/** Explains why totals are impossible; undefined if they are possible. A missing sum is NaN, with which `isAtMost` is false. */
 export function findImpossibleTotals(
   watched: WatchedKpi,
   { n, sum, sum2 = NaN, per = NaN, per2 = NaN, cross = NaN }: Totals,

@@ -55,7 +55,7 @@ export function compare(watched: WatchedKpi, treated: Arm, control: Arm): Differ
   };
 }
 
-/** Returns the distance of the control's mean from the best possible one: an arm that is so much worse has twice the variance. */
+/** Returns the distance of the control's mean from the best possible one: an arm worse by this much is assumed to have twice the variance. */
 function distanceFromBest(watched: WatchedKpi, { mean, range, n }: Arm): number {
   const [low, high] = getBounds(watched);
   const [perLow, perHigh] = watched.kind === "ratio" ? watched.per_bounds! : [1, 1];

@@ -13,6 +13,7 @@ export function decideRollout(plan: Plan, state: RolloutState, baseline?: Cells)
   const decision = decideStep(plan, state);
   if (!baseline || decision.decision === "rollback") return decision;
   const newer = decideStep(plan, { ...state, cells: subtract(state.cells, baseline) });
+  // All totals together do not show that it is worse, so the newer ones alone only prevent an advance.
   return newer.decision === "rollback" ? { ...newer, decision: "hold", reason: "not_yet" } : newer;
 }
 

@@ -133,6 +133,7 @@ function readCell(
   const [treated, control] = [summarize(watched, cell.treated), summarize(watched, cell.control)];
   const difference = compare(watched, treated, control);
   const tests = countTests(plan);
+  // All tests share the risk of a false `is_worse` or `is_better`; the proof that a step needs has the complete risk of its own.
   const worse_low = round(difference.findLow(ALPHA / tests));
   const jointHigh = round(difference.findHigh(ALPHA / tests));
   const mismatch_ln = round(findMismatch(treated.n, control.n, plan.steps[stepIndex]!.share))!;

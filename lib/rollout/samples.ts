@@ -38,7 +38,7 @@ export function findFormProblem({ kind }: WatchedKpi, totals: Totals): string | 
   return stray && `has ${stray[0]}, which a ${kind} KPI has not`;
 }
 
-/** Explains why totals are impossible, also after those fed before, whose largest numbers of users are `maximums`. */
+/** Explains why totals are impossible by themselves or after `maximums`, the largest numbers of users fed so far. */
 export function findImpossibleCell(
   watched: WatchedKpi,
   cell: Cell,

@@ -11,6 +11,7 @@ const TILTS = Array.from({ length: 8 }, (_, power) => 2 ** -power).flatMap((tilt
 export function findMismatch(treated: number, control: number, share: number): number {
   const p = share / BUCKETS;
   const logs = TILTS.map((tilt) => tilt * treated - (treated + control) * Math.log1p(p * Math.expm1(tilt)));
+  // `max` is factored out of the mean, since the ratios themselves could overflow.
   const max = Math.max(...logs);
   return max + Math.log(logs.reduce((sum, log) => sum + Math.exp(log - max), 0) / logs.length);
 }

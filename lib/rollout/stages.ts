@@ -72,7 +72,8 @@ const watchedSchema = () =>
         issues.push({ code: "custom", input: value, path: [field], message });
       const { kind, per_bounds, allowed } = value;
       const valueBounds = value.bounds;
-      if ((kind === "binary") !== (valueBounds === undefined)) addIssue("bounds", "are needed, but of a binary KPI");
+      if ((kind === "binary") !== (valueBounds === undefined))
+        addIssue("bounds", "are needed, except for a binary KPI");
       if ((kind === "ratio") !== (per_bounds !== undefined))
         addIssue("per_bounds", "belong to a ratio, which needs them");
       if (per_bounds && per_bounds[0] <= 0) addIssue("per_bounds", "must be above 0");
