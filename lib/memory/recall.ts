@@ -198,17 +198,17 @@ async function createVisibilityFilter(
 }
 
 async function readSources(deps: ProjectionDeps): Promise<Sources> {
-  const [ofEntries, ofOutcomes, own] = await Promise.all([
+  const [entryMemories, outcomeMemories, statementBuffer] = await Promise.all([
     readProjection(deps, memories),
     readProjection(deps, outcomes),
     deps.store.get("meta", "memories"),
   ]);
-  const { rings } = ofEntries.state;
-  const statements = { reads: deps.store, newest: sequenceKey(own?.value.seq ?? 0) };
+  const { rings } = entryMemories.state;
+  const statements = { reads: deps.store, newest: sequenceKey(statementBuffer?.value.seq ?? 0) };
   return {
-    record_memories: { reads: ofEntries, newest: sequenceKey(rings.record_memories.seq) },
-    proposal_memories: { reads: ofEntries, newest: sequenceKey(rings.proposal_memories.seq) },
-    outcome_memories: { reads: ofOutcomes, newest: sequenceKey(ofOutcomes.state.memories.seq) },
+    record_memories: { reads: entryMemories, newest: sequenceKey(rings.record_memories.seq) },
+    proposal_memories: { reads: entryMemories, newest: sequenceKey(rings.proposal_memories.seq) },
+    outcome_memories: { reads: outcomeMemories, newest: sequenceKey(outcomeMemories.state.memories.seq) },
     memories: statements,
     chat_memories: statements,
   };

@@ -102,6 +102,7 @@ export function createSearchIndex() {
     const scores = new Float64Array(rows.length);
     const matchedWeights = new Float64Array(rows.length);
     const matchCounts = new Uint16Array(rows.length);
+    // K1·B, divided by the average length of a document.
     const lengthFactor = (K1 * B * documentCount) / totalLength;
     let totalWeight = 0;
     for (const list of terms.map((term) => postings.get(term) ?? [])) {
