@@ -146,8 +146,8 @@ async function deleteOldest(tx: Tx): Promise<void> {
   while (stored.length > MAX_INSIGHTS) {
     const counts = new Map<string, number>();
     for (const { peer_id } of stored) counts.set(peer_id, (counts.get(peer_id) ?? 0) + 1);
-    const [largest] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
-    const oldestIndex = stored.findLastIndex(({ peer_id }) => peer_id === largest);
+    const [largestPeer] = [...counts].reduce((most, next) => (next[1] > most[1] ? next : most));
+    const oldestIndex = stored.findLastIndex(({ peer_id }) => peer_id === largestPeer);
     const [oldest] = stored.splice(oldestIndex, 1);
     tx.delete(COLLECTION, oldest!.insight_id);
   }

@@ -95,10 +95,10 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
     const transcript = makeTranscript(hello, frame.bytes);
     const proof = clientProof(ownKey.key, transcript);
     step.send.push(makeFrame(FRAME.proof, proof));
-    return (answer, next) => {
-      if (!isSameBytes(readProof(answer), serverProof(ownKey.key, transcript, proof)))
+    return (proofFrame, proofStep) => {
+      if (!isSameBytes(readProof(proofFrame), serverProof(ownKey.key, transcript, proof)))
         throw new ProtocolViolation("the server does not hold the secret");
-      return establish(ownKey.key, transcript, peer, next);
+      return establish(ownKey.key, transcript, peer, proofStep);
     };
   };
 
@@ -111,12 +111,12 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
     const challenge = challengeFrame(self, nonce);
     const transcript = makeTranscript(frame.bytes, challenge);
     step.send.push(challenge);
-    return (answer, next) => {
-      const proof = readProof(answer);
+    return (proofFrame, proofStep) => {
+      const proof = readProof(proofFrame);
       if (!isSameBytes(proof, clientProof(key, transcript)))
         throw new ProtocolViolation("the client does not hold the secret");
-      next.send.push(makeFrame(FRAME.proof, serverProof(key, transcript, proof)));
-      return establish(key, transcript, peer, next);
+      proofStep.send.push(makeFrame(FRAME.proof, serverProof(key, transcript, proof)));
+      return establish(key, transcript, peer, proofStep);
     };
   };
 
