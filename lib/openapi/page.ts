@@ -90,8 +90,9 @@ function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
   const { operationId, summary, description, security, parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content["application/json"]?.schema;
   const isForm = "application/x-www-form-urlencoded" in (requestBody?.content ?? {});
-  // The first response is the success: statuses are in rising order, and `default` comes last.
   const answers = Object.entries(responses).flatMap(([status, response]) => answerRows(status, response));
+  // The first response is the success: statuses are in rising order, and `default` comes last.
+  const success = Object.entries(responses).slice(0, 1);
   return [
     `<article><h3 id="${anchorId(operationId)}">${escapeHtml(summary)}</h3>`,
     `<p><code>${method} ${pathText(path)}</code> · ${code(operationId)}</p><p>${escapeHtml(description)}`,
@@ -102,13 +103,9 @@ function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
       : "",
     body ? `<h4>Body: ${isForm ? "a form or JSON" : "JSON"}</h4>${fieldTable(body)}` : "",
     `<h4>Example</h4><pre><code>${escapeHtml(buildCurl(pageOperation))}</code></pre>`,
-    ...Object.entries(responses)
-      .slice(0, 1)
-      .map(([status, { content = {} }]) => exampleAnswer(status, content, shapes)),
+    ...success.map(([status, { content = {} }]) => exampleAnswer(status, content, shapes)),
     `<h4>Answers</h4>${table(["Status", "What it says", "Body"], answers)}`,
-    ...Object.values(responses)
-      .slice(0, 1)
-      .map(({ content = {} }) => answerFields(content)),
+    ...success.map(([, { content = {} }]) => answerFields(content)),
     "</article>",
   ].join("");
 }

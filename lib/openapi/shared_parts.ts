@@ -95,11 +95,15 @@ function describeCodes(response: ApiResponse, responses: ReturnType<typeof creat
 
 /** Finds the responses, as JSON text, that more than one operation has. */
 function findRepeated(operations: readonly Operation[]): ReadonlySet<string> {
-  const [first, repeated] = [new Set<string>(), new Set<string>()];
-  for (const text of operations.flatMap(({ responses }) =>
+  const texts = operations.flatMap(({ responses }) =>
     Object.values(responses).map((response) => JSON.stringify(response)),
-  ))
-    (first.has(text) ? repeated : first).add(text);
+  );
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const text of texts) {
+    if (seen.has(text)) repeated.add(text);
+    seen.add(text);
+  }
   return repeated;
 }
 
