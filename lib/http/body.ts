@@ -123,7 +123,7 @@ interface BodyForm {
   text?: string | undefined;
   /** The media type that a body for `text` must have; absent: any. */
   textType?: string | undefined;
-  /** The limit of such a body in bytes. Each becomes a character of the text, so that a signature over them can be verified. */
+  /** The limit of such a body in bytes. Each byte becomes a character of the text, so that a signature over the bytes can be verified. */
   bytes?: number | undefined;
   /** The body is JSON, whatever its content type is. */
   json?: boolean | undefined;

@@ -47,7 +47,7 @@ export interface Declaration<I extends z.ZodType = z.ZodType, D = never> extends
   json?: true;
   /** The media type that a body for `text` must have; absent: any. */
   textType?: string;
-  /** The limit of such a body in bytes. Each becomes a character of the text. */
+  /** The limit of such a body in bytes. Each byte becomes a character of the text. */
   bytes?: number;
   /** A POST whose fields may be in the query; its handler reads them there. */
   fieldsInQuery?: true;

@@ -65,7 +65,7 @@ export async function evaluateOnce<T>(
   if (memory && isSame(memory, position) && memory.results.has(key)) return memory.results.get(key) as T;
   const { result, bytes, isCertain } = await evaluate();
   if (isCertain && !integrity.breach && isSame(position, createPosition(await readHead(store), deps)))
-    storeResult(reserveMemory(store, position, bytes), key, result, bytes);
+    storeResult(openMemory(store, position, bytes), key, result, bytes);
   return result;
 }
 
@@ -86,7 +86,7 @@ const isSame = (a: Position, b: Position): boolean =>
   a.indexed === b.indexed && a.head?.head === b.head?.head && a.head?.length === b.head?.length;
 
 /** Returns the cache of a position, emptied if it has no room for so many bytes. */
-function reserveMemory(store: Store, position: Position, bytes: number): Memory {
+function openMemory(store: Store, position: Position, bytes: number): Memory {
   const memory = memories.get(store);
   if (memory && isSame(memory, position) && memory.bytes + bytes <= MAX_BYTES) return memory;
   const empty = { ...position, bytes: 0, results: new Map() };

@@ -43,7 +43,8 @@ export function parseJson(text: string, field: string, hint = ""): unknown {
     if (error instanceof JsonRejected) throw invalidField(field, error.message + (error.cause ? hint : ""));
     throw error;
   }
-  rejectInexactValue(text, (path) => (field === "body" ? path : path === "" ? field : `${field}.${path}`));
+  const fieldAt = (path: string): string => (path === "" ? field : `${field}.${path}`);
+  rejectInexactValue(text, field === "body" ? (path) => path : fieldAt);
   return parsed;
 }
 
