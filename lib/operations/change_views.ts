@@ -92,6 +92,7 @@ interface Row {
 
 async function readRows(deps: ChangesDeps, texts: readonly Text[]): Promise<Row[]> {
   const records = texts.map(parseRecord);
+  // One preview for each text that is a record, in their order.
   const previews = (await previewExpiry(deps, records.filter(isRecord))).values();
   return texts.map(({ id, text }, index) => ({
     id,

@@ -107,6 +107,7 @@ function findEntryType(entry: AuditEntry | null): NotificationType | undefined {
     return status && (status === "pending_consent" ? "change.waiting_for_consent" : "change.decided");
   }
   if (event_type === "automation_stopped") return "change.apply_blocked";
+  // `change_apply_failed` is the type `change.apply_failed`.
   return NOTIFICATION_TYPES.find((type) => type === event_type.replace("_", "."));
 }
 

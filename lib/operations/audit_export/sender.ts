@@ -54,7 +54,7 @@ export const startAuditExport = (deps: OperationsDeps, options: AuditExportOptio
     random: options.random,
   });
 
-/** Exports on demand, on a host that runs only during requests. */
+/** Exports on demand, on a host that runs only during requests. Each failure lengthens the pause before the next attempt. */
 export const createPromptedAuditExport = (deps: OperationsDeps, options: AuditExportOptions): PromptedSending =>
   createPromptedSending(
     deps,

@@ -16,9 +16,8 @@ export function describeDecision(
   { state, change_id, reasons }: Omit<GateDecision, "record">,
   publicUrl: string | undefined,
 ): string {
-  const pages =
-    change_id === null ? [] : [publicUrl === undefined ? change_id : changePageAddress(publicUrl, change_id)];
-  const end = pages.map((address) => ` ${address}`).join("");
+  const findPage = (id: string): string => (publicUrl === undefined ? id : changePageAddress(publicUrl, id));
+  const end = change_id === null ? "" : ` ${findPage(change_id)}`;
   const text = [STATE_TEXT[state], ...reasons].join(". ");
   const room = MAX_CHARACTERS - end.length;
   // A cut between the halves of a surrogate pair drops the first half too.
