@@ -35,7 +35,8 @@ export interface ProductOptions {
 }
 
 /**
- * Returns the dependencies of a service, with a default for all but the store. Errors: `IntentInvalid`, and those of the adapter.
+ * Returns the dependencies of a service, with a default for each required one but the store. Errors: `IntentInvalid`,
+ * `GateIssuersInvalid`, and those of the adapter.
  */
 export function createDeps(options: Partial<Deps> & Pick<Deps, "store"> & ProductOptions): Deps {
   const { intent, adapter, targets, node_id = "local", instance_id, ...parts } = options;
@@ -96,6 +97,7 @@ export async function replaceIntent(deps: Deps, intent: string | object): Promis
     );
   requireKnownSystems(manifest.intent, product.adapter);
   const next = { ...product, ...manifest };
+  // The entry is written with a view of `deps` that has the new intent, before `deps` itself changes.
   await recordIntent(Object.create(deps, { product: { value: next } }) as Deps);
   deps.agents = agents;
   deps.product = next;
@@ -127,7 +129,7 @@ function rejectSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: Ret
   ] as const) {
     const agent = token && agents.find(({ token_sha256 }) => token_sha256 === sha256(token));
     if (!agent) continue;
-    const message = `is the hash of the ${kind} token: who comes with that could be either; give the agent a secret of its own`;
+    const message = `is the hash of the ${kind} token, so its holder could not be told from the agent; give the agent a secret of its own`;
     throw new IntentInvalid(`principals.${agent.name}.token_sha256 ${message}`);
   }
 }

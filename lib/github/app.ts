@@ -70,7 +70,7 @@ export interface GithubApp {
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Life of the App's own token, and how far GitHub's clock may be behind; seconds. */
+/** Life of the App's own token, and how far GitHub's clock may be behind; seconds. GitHub accepts at most 600 together. */
 const JWT_LIFE_S = 540;
 const CLOCK_SKEW_S = 60;
 /** A token of an installation is replaced when it expires within this time. */

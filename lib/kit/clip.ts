@@ -144,6 +144,7 @@ function cutText(full: string, budget: number): unknown {
     end += char.length;
   }
   const word = /[\w-]*$/.exec(full.slice(Math.max(0, end - MAX_UNCUT_LENGTH), end))![0];
+  // A word of this length is no id, and may be cut.
   if (word.length < MAX_UNCUT_LENGTH && /[\w-]/.test(full[end] ?? "")) end -= word.length;
   const omitted = full.length - end;
   return end <= 0

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
 import { apiBase, postJson } from "./http.ts";
 
+/** Length limit of one answer, which this API requires. */
 const MAX_TOKENS = 2048;
 
 const textBlock = z.object({ type: z.literal("text"), text: z.string() });

@@ -51,6 +51,7 @@ export function limitLlm(
     // A start in the future was recorded before the clock was set back.
     starts = starts.filter((at) => at > now - HOUR_MS && at <= now);
     if (starts.length < callsPerHour) return null;
+    // The next call is allowed when only `callsPerHour - 1` starts are less than an hour old.
     const until = new Date(starts[starts.length - callsPerHour]! + HOUR_MS).toISOString();
     return `its calls of an hour (${callsPerHour}) are used up; it is asked again from ${until}`;
   };

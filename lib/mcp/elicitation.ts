@@ -70,6 +70,7 @@ function makeState(call: ToolCall, changeId: string, end: number): string {
   return `${end}.${bytesToHex(hmac(sha256, utf8ToBytes(agent?.token_sha256 ?? ""), utf8ToBytes(text)))}`;
 }
 
+/** Returns true for a state that this service made for the caller and the change, and that is still valid. */
 function isOwnState(call: ToolCall, changeId: string, state: unknown, now: number): boolean {
   if (typeof state !== "string") return false;
   const end = Number(/^(\d{1,15})\.[0-9a-f]{64}$/.exec(state)?.[1]);

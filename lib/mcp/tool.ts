@@ -20,7 +20,7 @@ interface ToolDeclaration<I extends z.ZodType, O extends z.ZodType> {
   title: string;
   /** Description for the model: when to use the tool, and when not. */
   description: string;
-  /** Present for a tool that writes, which needs an agent's secret. `again`: a repeated call writes nothing more. */
+  /** Present for a tool that writes, which needs an agent's secret. `once`: each call writes; `again`: a repeated call does not. */
   writes?: "once" | "again";
   /** False for a tool that shows facts of other changes; it is hidden from an agent that may read only its own changes. */
   ownReads: boolean;

@@ -17,7 +17,7 @@ export const CONTENTION_MESSAGE =
 export const digestValue = (current: TargetValue | undefined, sha256: Sha256): string | null =>
   current?.value === undefined ? null : sha256(canonicalJson(current.value));
 
-/** Returns the recorded result of the restore with this id. */
+/** Returns the recorded result of the restore with this id; `not_done` if none is recorded. */
 export const describeRestore = (restore: RestoreAttempt | undefined, id: string): RestoreResult | "not_done" =>
   restore?.id === id && "replaced_digest" in restore
     ? { result: "restored", replaced_digest: restore.replaced_digest }

@@ -60,13 +60,15 @@ function describeDecision(facts: Facts): Part[] {
 function describeProposal(facts: Facts): Part[] {
   const tier = readText(facts, "tier");
   const requestedTier = readText(facts, "tier_asked");
-  const proposer = { proposer: readText(facts, "proposer"), asked_by: readText(facts, "asked_by") };
+  const proposer = readText(facts, "proposer");
+  const asked_by = readText(facts, "asked_by");
   return [
     "proposed",
-    ...(proposer.proposer
-      ? [" by ", ...nameProposer({ ...proposer, proposer_kind: facts["proposer_kind"] as never })]
+    ...(proposer
+      ? [" by ", ...nameProposer({ proposer, asked_by, proposer_kind: facts["proposer_kind"] as never })]
       : []),
-    ...recordedPart(facts, proposer.asked_by ? ", as a " : " as a ", "tier", " change"),
+    // With `asked_by`: "proposed by the model m, asked by ana, as a major change".
+    ...recordedPart(facts, asked_by ? ", as a " : " as a ", "tier", " change"),
     ...(requestedTier === tier ? [] : recordedPart(facts, ", requested as ", "tier_asked")),
     ...recordedPart(facts, ", in place of ", "supersedes"),
     tier === "minor" ? ", approved by the intent" : "",
