@@ -129,7 +129,7 @@ function rejectSharedSecret({ adminToken, readToken, sha256 }: Deps, agents: Ret
   ] as const) {
     const agent = token && agents.find(({ token_sha256 }) => token_sha256 === sha256(token));
     if (!agent) continue;
-    const message = `is the hash of the ${kind} token, so its holder could not be told from the agent; give the agent a secret of its own`;
+    const message = `is the hash of the ${kind} token, so its holder could not be distinguished from the agent; give the agent a secret of its own`;
     throw new IntentInvalid(`principals.${agent.name}.token_sha256 ${message}`);
   }
 }

@@ -60,15 +60,12 @@ function describeDecision(facts: Facts): Part[] {
 function describeProposal(facts: Facts): Part[] {
   const tier = readText(facts, "tier");
   const requestedTier = readText(facts, "tier_asked");
-  const proposer = readText(facts, "proposer");
-  const asked_by = readText(facts, "asked_by");
+  const names = { proposer: readText(facts, "proposer"), asked_by: readText(facts, "asked_by") };
   return [
     "proposed",
-    ...(proposer
-      ? [" by ", ...nameProposer({ proposer, asked_by, proposer_kind: facts["proposer_kind"] as never })]
-      : []),
+    ...(names.proposer ? [" by ", ...nameProposer({ ...names, proposer_kind: facts["proposer_kind"] as never })] : []),
     // With `asked_by`: "proposed by the model m, asked by ana, as a major change".
-    ...recordedPart(facts, asked_by ? ", as a " : " as a ", "tier", " change"),
+    ...recordedPart(facts, names.asked_by ? ", as a " : " as a ", "tier", " change"),
     ...(requestedTier === tier ? [] : recordedPart(facts, ", requested as ", "tier_asked")),
     ...recordedPart(facts, ", in place of ", "supersedes"),
     tier === "minor" ? ", approved by the intent" : "",
