@@ -144,7 +144,7 @@ export function writeExport(entries: readonly AuditEntry[], carried: readonly Ca
 
 /** Returns a certificate of some entries of a log, with a checkpoint signed by the log's key and cosigned by a witness. */
 export function writeCertificate(
-  world: FuzzWorld,
+  world: Pick<FuzzWorld, "key"> & { witness: Pick<FuzzWorld["witness"], "cosigned"> },
   log: readonly AuditEntry[],
   {
     name,
