@@ -47,6 +47,12 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   ["two contents", [proposal(), carried(), proposal(), carried()], [], { changes: 2 }],
   ["a content that is missing", [proposal()], ["content: the content of c1 is missing"], { missing: 1 }],
   [
+    "a content that is missing before a line that is not an entry",
+    [proposal(), undefined],
+    ["content: the content of c1 is missing"],
+    { missing: 1 },
+  ],
+  [
     "a content that is missing before another",
     [proposal(), proposal(), carried()],
     ["content: the content of c1 is missing"],

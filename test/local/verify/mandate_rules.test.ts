@@ -49,6 +49,8 @@ test("without the intent's directions a floor may move either way, but must not 
 
 const LACKS_OWNERS = (own: number) => `its mandate has ${own} of 2 signatures of the owners of price.*`;
 
+const ALL_OWNED = { owners: [{ targets: ["*"], approvers: ["fin"] }] };
+
 test.each<[string, string[], string | undefined, object?, object?, object?]>([
   ["nobody", [], "its mandate has 0 of 2 signatures"],
   ["one", ["ana"], "its mandate has 1 of 2 signatures"],
@@ -70,6 +72,8 @@ test.each<[string, string[], string | undefined, object?, object?, object?]>([
     { owners: [{ targets: ["price.*"], approvers: ["fin"], tenants: ["t1", "t2"] }] },
   ],
   ["the quorum, of all tenants", ["ana", "bo"], LACKS_OWNERS(0), { tenants: "all" }],
+  ["the quorum, of targets that are no text", ["ana", "bo"], undefined, { targets: [5] }, {}, ALL_OWNED],
+  ["the quorum, of targets that are no list", ["ana", "bo"], undefined, { targets: "price.a" }, {}, ALL_OWNED],
   ["the quorum, of what nobody owns", ["ana", "bo"], undefined, { targets: ["ui.*"] }],
   ["the owners alone", ["fin", "ona"], "its mandate has 0 of 2 signatures"],
 ])("a mandate that is signed by %s", (_, names, expected, bounds, detail, policy) => {
@@ -113,4 +117,9 @@ test.each<[string, string, object, object, boolean]>([
 ])("an entry by %s ends a mandate, or does not", (_, name, detail, bounds, expected) => {
   const { entries, grounds } = signEntries([name], detail);
   expect(isSignedByMandateSigner(entries[0]!, { ...TARGETS, ...bounds }, grounds)).toBe(expected);
+});
+
+test("an approver whom the intent gives no key ends no mandate", () => {
+  const { entries, grounds } = signEntries(["ana"], { approver: "zoe" }, { approvers: ["zoe"] });
+  expect(isSignedByMandateSigner(entries[0]!, TARGETS, { ...grounds, signed: new Map() })).toBe(false);
 });
