@@ -2,11 +2,11 @@
 
 /** Returns the content of the first element, which must have this tag, and the bytes after it. Errors: `RangeError`. */
 export function readElement(bytes: Buffer, tag: number): [content: Buffer, rest: Buffer] {
-  const first = bytes[1] ?? -1;
-  const lengthBytes = first < 128 ? 0 : first - 128;
+  const first = bytes[1] ?? 0;
+  const lengthBytes = Math.max(first - 128, 0);
   const begin = 2 + lengthBytes;
-  if (bytes[0] !== tag || first < 0 || lengthBytes > 4 || begin > bytes.length)
-    throw new RangeError("not this element");
+  if (bytes[0] !== tag) throw new RangeError("not this element");
+  // A length that is cut or has more than six bytes is a `RangeError` of Node.
   const length = lengthBytes === 0 ? first : bytes.readUIntBE(2, lengthBytes);
   const neededBytes = length < 128 ? 0 : Math.ceil(length.toString(16).length / 2);
   if (lengthBytes !== neededBytes || begin + length > bytes.length) throw new RangeError("not of this length");
