@@ -81,16 +81,19 @@ function listOwnerRules({ targets, tenants }: JsonObject, { ownerRules }: Intent
 /** Checks that some target matches both patterns: dynamic programming over their suffixes. */
 function overlaps(one: string, other: string): boolean {
   const [rows, columns] = [toLowerAscii(one), toLowerAscii(other)];
-  let nextRow: boolean[] = [];
+  // Begins of the suffixes of `other` that overlap with the current suffix of `one`.
+  let nextRow = new Set<number>();
   for (let rowAt = rows.length; rowAt >= 0; rowAt--) {
-    const row: boolean[] = [];
+    const row = new Set<number>();
     for (let at = columns.length; at >= 0; at--) {
       const [letter, otherLetter] = [rows[rowAt], columns[at]];
-      if (letter === undefined && otherLetter === undefined) row[at] = true;
-      else if (letter === "*" || otherLetter === "*") row[at] = (nextRow[at] ?? false) || (row[at + 1] ?? false);
-      else row[at] = letter !== undefined && letter === otherLetter && (nextRow[at + 1] ?? false);
+      const isOverlap =
+        letter === "*" || otherLetter === "*"
+          ? nextRow.has(at) || row.has(at + 1)
+          : letter === otherLetter && (letter === undefined || nextRow.has(at + 1));
+      if (isOverlap) row.add(at);
     }
     nextRow = row;
   }
-  return nextRow[0] ?? false;
+  return nextRow.has(0);
 }
