@@ -106,10 +106,8 @@ function verifyParts(
   const entries = provenEntries.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
   const { life, mandates } = divideEntries(entries);
   const namedHashes = new Set(entries.map(({ detail }) => readManifestHash(detail)));
-  const namedIntents = (trust.furtherIntents ?? []).filter(
-    (text) => namedHashes.has(sha256(text)) && parseObject(text),
-  );
-  const further = readIntents(namedIntents, addFinding);
+  const namedIntents = trust.furtherIntents?.filter((text) => namedHashes.has(sha256(text)) && parseObject(text));
+  const further = readIntents(namedIntents ?? [], addFinding);
   for (const [manifestHash, intent] of further.intents) intents.set(manifestHash, intent);
   for (const manifestHash of further.hashes) hashes.add(manifestHash);
   for (const { entry } of provenEntries) {

@@ -58,8 +58,10 @@ export function createPlanCheck() {
     const plan = plans.get(changeId);
     if (!plan) return sets === undefined ? undefined : "it has sets, but its change is not a plan";
     if (eventType === "change_drifted") return findUnknownTarget(plan, sets);
-    if (FAILURES.has(eventType))
-      return findFailureProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets));
+    if (FAILURES.has(eventType)) {
+      if (sets === undefined) return undefined;
+      return findFailureProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets as JsonObject[]));
+    }
     const keys = readTargets(sets, 1);
     if (!keys) return NO_TARGETS;
     // The owners of restored targets are verified in `owners.ts`.
@@ -74,9 +76,8 @@ export function createPlanCheck() {
   const findUnknownTarget = ({ keys }: PlanState, sets: unknown): string | undefined =>
     readTargets(sets, 1)?.every((key) => keys.includes(key)) ? undefined : NO_TARGETS;
 
-  /** Explains what is wrong with the states of a plan's targets after a failure; an entry without `sets` names none. */
+  /** Explains what is wrong with the states of a plan's targets after a failure. */
   const findFailureProblem = (plan: PlanState, sets: unknown, host: unknown): string | undefined => {
-    if (sets === undefined) return undefined;
     const problem = findUnknownTarget(plan, sets);
     if (problem !== undefined) return problem;
     const hosts = (sets as JsonObject[]).map((one) => one["host"]);
@@ -101,14 +102,12 @@ export function createPlanCheck() {
   };
 }
 
-/** Lists the keys of the targets that a failed operation restored, by its entry. */
-const readRolledBack = (sets: unknown): readonly string[] =>
-  Array.isArray(sets)
-    ? (readTargets(
-        sets.filter((one) => isObject(one) && one["target_holds"] !== undefined),
-        0,
-      ) ?? [])
-    : [];
+/** Lists the keys of the targets that a failed operation restored; `sets`: a valid list of targets. */
+const readRolledBack = (sets: readonly JsonObject[]): readonly string[] =>
+  readTargets(
+    sets.filter(({ target_holds }) => target_holds !== undefined),
+    0,
+  )!;
 
 /** Lists the targets of an apply or a rollback with their facts; more than one for a plan. */
 export function listTargetFacts(entry: Entry): { key: string; facts: JsonObject }[] {
