@@ -64,7 +64,7 @@ export function describeNext(
     case "denied":
       return resolution === "denied" || resolution === "revoked"
         ? "A person decided against it. Do not propose it again unchanged; approval_note says what they noted."
-        : `It ended without consent (${resolution}), and may be proposed again.`;
+        : `It ended without an apply (${resolution}), and may be proposed again.`;
   }
 }
 

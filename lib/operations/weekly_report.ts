@@ -162,7 +162,7 @@ async function readWaits(week: Week): Promise<{ waits: Wait[]; total: number }> 
         "its review is due",
       );
     }),
-    ...inbox.pending.items.map((item) => toWait(item, describeConsent(item), "it expires without consent")),
+    ...inbox.pending.items.map((item) => toWait(item, describeConsent(item), "it expires")),
     ...inbox.approved.items.map((item) =>
       toWait(item, item.missing.length > 0 ? describeConsent(item) : "to be applied", "it lapses without an apply"),
     ),

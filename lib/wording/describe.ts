@@ -39,7 +39,7 @@ const DECISION_WORDS = new Map(
     denied: "denied",
     withdrawn: "withdrawn",
     revoked: "consent revoked",
-    expired: "expired without consent",
+    expired: "expired before it was approved",
     lapsed: "lapsed, approved but not applied in time",
   }),
 );

@@ -168,7 +168,8 @@ function decideConsent(change: Change, command: Consent, { intent, actor }: Cont
   const status = change.status === "applied" ? change.status : next;
   const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
   if (command.type === "expire") {
-    const note = `no consent within ${intent.policy.consent_ttl_hours} hours`;
+    const consents = change.approvals.length === 0 ? "no consent" : "not enough consents";
+    const note = `${consents} within ${intent.policy.consent_ttl_hours} hours`;
     return { decision: "expired", status, approver: POLICY_EXPIRY, note };
   }
   if (command.type === "lapse") {

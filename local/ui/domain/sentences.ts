@@ -93,7 +93,7 @@ export function describeStatus(change: ChangeDetail, now: number): Part[] {
           ...capitalize(nameActor(change.approver)),
           ` took their consent back${ago(change.decided_at)}; it is closed.`,
         ];
-      if (change.resolution === "expired") return [`Nobody consented in time; it expired${ago(change.decided_at)}.`];
+      if (change.resolution === "expired") return [`It was not approved in time; it expired${ago(change.decided_at)}.`];
       return [
         change.resolution === "withdrawn" ? "Withdrawn by " : "Denied by ",
         ...nameActor(change.approver),

@@ -1,5 +1,7 @@
 /** Expiry of changes that were not approved in time. */
 import { expect, test } from "vitest";
+import { describe, toSentence } from "../../../lib/wording/describe.ts";
+import { joinParts } from "../../../lib/wording/part.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { events } from "../../support/client.ts";
 import { HOUR, pass } from "../../support/clock.ts";
@@ -27,6 +29,19 @@ test("a cycle expires only the pending changes that are older than consent_ttl_h
     actor: "policy:expiry",
     authenticated: null,
   });
+});
+
+test("the note and wording of an expiry with a consent do not deny that consent", async () => {
+  const api = await core({ intent: { policy: { consent_ttl_hours: 72, required_approvers: { major: 2 } } } });
+  const change_id = await api.bring("pending_consent", { tier: "major" });
+  await api.act("approve", change_id);
+  await pass(api.deps, 73 * HOUR);
+  await api.cycle();
+  const { approvals, approval_note } = await api.change(change_id);
+  expect([approvals.length, approval_note]).toEqual([1, "not enough consents within 72 hours"]);
+  expect(joinParts(toSentence(describe((await api.audit()).at(-1))))).toBe(
+    "Expired before it was approved: “not enough consents within 72 hours”",
+  );
 });
 
 test("concurrent requests and cycles expire a change once", async () => {

@@ -75,7 +75,7 @@ test("the complete report of W44", () => {
 
 - [“Wait longer between two retries”](#/changes/back-off): rolled back by a guardrail of the intent: incident_rate rose by 0.027 (worse)
 - [“Shorten the sign-up form to three fields”](#/changes/short form): rolled back by chen@acme.example: “Sales could not reach leads without a phone number”
-- [“Try the new search with one customer”](#/changes/beta search): expired without consent: “no consent within 120 hours”
+- [“Try the new search with one customer”](#/changes/beta search): expired before it was approved: “no consent within 120 hours”
 
 ## Waiting since this week, as of 2026-11-02 00:10
 

@@ -39,7 +39,7 @@ test.each([
   [
     "consent_decision",
     { decision: "expired", approver: "policy:expiry", note: "no consent within 72 hours" },
-    "Expired without consent: “no consent within 72 hours”",
+    "Expired before it was approved: “no consent within 72 hours”",
   ],
   ["consent_decision", "not JSON", "Decision recorded"],
   ["change_applied", { actor: "bot", authenticated: "agent", adapter: null }, "Applied by the agent bot"],
