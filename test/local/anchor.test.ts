@@ -43,13 +43,16 @@ test("a truncated last line is skipped, and the next checkpoint starts a new lin
   expect(await readCheckpoints(path)).toEqual([NOTES[0]]);
   await anchor.append(NOTES[1]!, signal);
   expect(await readCheckpoints(path)).toEqual(NOTES);
+  // Two checkpoints, the truncated line between them, and the empty text after the last line end.
   expect(readFileSync(path, "utf8").split("\n")).toHaveLength(4);
 });
 
-test("a long file is read in pages, with an empty text for each invalid line", async () => {
+test("a long file is read in pages; a complete line that is not a checkpoint gives an empty text", async () => {
   const path = join(folder, "long.jsonl");
+  // A character of two bytes may be cut between two reads.
   const note = `ä${"x".repeat(1000)}`;
   writeFileSync(path, `${JSON.stringify({ checkpoint: note })}\n`.repeat(500));
+  // Four invalid lines, then an empty and a truncated one, which are skipped.
   appendFileSync(path, 'not JSON\nnull\n{}\n7\n\n{"at":"x","checkpoint":"');
   const pages = await readPages(await openAnchor(path, clock));
   expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(100);

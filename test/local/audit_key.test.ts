@@ -47,6 +47,7 @@ test.skipIf(!hasOpenssl)("a key of openssl is loaded (skipped without openssl)",
   execFileSync("openssl", ["genpkey", "-algorithm", "ed25519", "-out", path]);
   const der = execFileSync("openssl", ["pkey", "-in", path, "-pubout", "-outform", "DER"]);
   chmodSync(path, 0o600);
+  // The 32 bytes of the key follow a DER header of 12 bytes.
   expect(Buffer.from(loadAuditKey(path, failOnWarning).publicKey)).toEqual(der.subarray(12));
 });
 

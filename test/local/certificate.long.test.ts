@@ -61,6 +61,7 @@ function addCosignature(text: string, name: string, key: SigningKey, at = 1_800_
 
 let api: TestService;
 let change_id: string;
+/** The certificate of that change as the service returns it, and with the cosignature of a witness. */
 let withoutWitness: string;
 let valid: string;
 let origin: string;
@@ -144,7 +145,7 @@ const verifyOne = (sample: string, trust?: TrustOptions): CertificateReport => {
 };
 const listRules = ({ findings }: CertificateReport) => [...new Set(findings.map(({ rule }) => rule))];
 
-const NAMED_BY_LOG =
+const KEYS_FROM_LOG_REMARK =
   "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash";
 
 test("a certificate shows content, approvers, their keys, and every later step", () => {
@@ -155,7 +156,7 @@ test("a certificate shows content, approvers, their keys, and every later step",
     content: expect.stringContaining('"target":"ui.banner","tenant_id":"t1","tier":"standard","value":{"size":1.5e-7,'),
     checkpoint: { length: 8, signed_by: origin, witnessed_by: [{ name: "w1", at: "2027-01-15T08:00:00.000Z" }] },
     findings: [],
-    remarks: [NAMED_BY_LOG],
+    remarks: [KEYS_FROM_LOG_REMARK],
   });
   expect(
     report.steps.map(({ entry, event, decision, name, note, key }) => [entry, event, decision, name, note, !!key]),
@@ -185,6 +186,7 @@ test("a certificate consists of short parts, each a valid file of its own", () =
 test("a certificate with any flipped bit is rejected, or has the same report", { timeout: 300_000 }, () => {
   const bytes = Buffer.from(valid);
   const randomBelow = seededIntegers(7);
+  // The short run flips 200 random bits; the long run one bit of every ninth byte; the full run one bit of every byte.
   const stride = rounds(0, 9, 1);
   const sampleSize = LONG ? Math.ceil(bytes.length / stride) : 200;
   const bits = Array.from({ length: sampleSize }, (_, index) =>
@@ -257,7 +259,7 @@ describe("a certificate of a change whose content was erased", () => {
 });
 
 describe("a defect is reported:", () => {
-  test("without a policy the checkpoint is not trusted", () => {
+  test("without a policy the checkpoint is not trusted; with `quorum none` it needs no witness", () => {
     expect(verifyOne(valid, {})).toMatchObject({ verdict: "consistent", checkpoint: null, findings: [] });
     expect(verifyOne(withoutWitness, { policy: "none" })).toMatchObject({
       verdict: "valid",
@@ -406,15 +408,13 @@ describe("a defect is reported:", () => {
   });
 
   test("without --keys or --manifest-hash a remark says where the approvers' keys come from", () => {
-    const keysFromLogRemark =
-      "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash";
-    expect(verifyOne(valid).remarks).toEqual([keysFromLogRemark]);
+    expect(verifyOne(valid).remarks).toEqual([KEYS_FROM_LOG_REMARK]);
     expect(verifyOne(valid, { policy: "policy", keys: "intent.json" }).remarks).toEqual([]);
     const manifests = [api.deps.product!.manifest_hash];
     expect(verifyOne(valid, { policy: "policy", manifests }).remarks).toEqual([]);
   });
 
-  test("an approval with too few consents, and an unsigned one", async () => {
+  test("an approval by one unsigned consent where two signed ones are required", async () => {
     const { change_id: id, digest } = await api.propose({ target: "ui.forged" });
     const { manifest_hash } = api.deps.product!;
     await appendConsent(api, id, {
@@ -445,7 +445,7 @@ test("an emergency without enough consents by the named people is reported", asy
   ]);
 });
 
-test("the certificate of every history that the service allows is valid", async () => {
+test("certificates of an emergency, of a revoked, a denied and a minor change are valid", async () => {
   const [CY, DI] = [passkey("EdDSA"), sshSigner("ecdsa-sha2-nistp256")];
   const secret = "the secret of an agent that tunes";
   const token_sha256 = createHash("sha256").update(secret).digest("hex");
@@ -528,6 +528,7 @@ test("verify_audit.py prints the same report, and has the documented exit codes"
   const { status, stdout } = runPython(["certificate", path, "--policy", policy]);
   expect(stdout).toBe(`${certificateText(path, verifyOne(valid))}\n`);
   expect(status).toBe(0);
+  // The checkpoint is not trusted, it is signed by another log, and the argument is malformed.
   const calls = [[path], [path, "--policy", join(folder, "other-log")], [path, "--manifest-hash", "x"]];
   expect(runPythonOften(calls.map((args) => ["certificate", ...args])).map((ended) => ended.status)).toEqual([2, 1, 3]);
 });

@@ -57,7 +57,7 @@ test("names a scheduled change whose consent would not count, while a service is
   await api.deps.store.close();
 });
 
-test("names nothing after the change is revoked, or without a store", async () => {
+test("names nothing after the consent is revoked, and rejects a path without a store", async () => {
   const { api, change_id, check, folder } = await openStoreWithChanges();
   await decide(api, ANA, "revoke", { approver: "ana", change_id });
   expect(await check({ policy: { ...POLICY, approvers: ["bo"] } })).toEqual([]);

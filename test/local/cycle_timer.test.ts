@@ -5,7 +5,7 @@ import { cycleTimer } from "../../local/cycle_timer.ts";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Creates a timer of cycles, each of which runs until the test ends it. */
+/** Creates a timer of cycles, each of which runs until the test ends it. With an interval of 0, only wake-ups run cycles. */
 function startTimer(interval: number) {
   const errors: string[] = [];
   const log: Log = { info() {}, warn() {}, error: (message) => errors.push(message) };

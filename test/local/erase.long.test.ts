@@ -1,4 +1,4 @@
-/** Verifies that no file of the local program has a byte of an erased content. */
+/** Verifies that no file of the local program has words of an erased content. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -151,7 +151,7 @@ test("no file has erased content of a rolled back change, or of the next change'
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("copies found later are erased by a second scan; at most two compactions a day", async () => {
+test("copies stored later are erased by a second sweep; files are compacted at most twice a day", async () => {
   const ids = [await api.bring("denied", SECRET), await api.bring("denied", SECRET)];
   await erase(ids[0]!);
   await running.cycle();
@@ -161,6 +161,7 @@ test("copies found later are erased by a second scan; at most two compactions a 
   );
   await erase(ids[1]!);
   await running.cycle();
+  // The second sweep is due ten minutes after the first, and the next compaction twelve hours after the last.
   clock.advance(11 * 60 * SECOND);
   await running.cycle();
   expect((await store.get("tasks", "late"))?.value.task.result).toBe(

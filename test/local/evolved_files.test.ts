@@ -100,7 +100,6 @@ test.each([
   "é.md",
   "%ff",
 ])("%s is not found", async (name) => {
-  // prettier-ignore
   const { root, folder, request } = await openEndpoints();
   await mkdir(join(folder, "folder"), { recursive: true });
   await writeFile(join(root, "secret.md"), OUTSIDE);
@@ -159,8 +158,9 @@ test("the service's oldest files are deleted, and never files of other programs"
   ]);
 });
 
-test("a failed write leaves the old file and no temporary file", async () => {
+test("a failed write leaves no temporary file", async () => {
   const { folder, files } = await makeFolder();
+  // A folder with the name of the file makes the write fail.
   await mkdir(join(folder, "report-2026-W02.md"), { recursive: true });
   await expect(files.write("report-2026-W02.md", "x")).rejects.toThrow();
   expect(await readdir(folder)).toEqual(["report-2026-W02.md"]);

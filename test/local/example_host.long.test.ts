@@ -34,6 +34,7 @@ test("the host waits for the file, then prints a line for each value that change
   ];
   await apply(first);
   expect(await nextLine()).toBe('t1 ui.banner = {"on":true}');
+  // A change without a value sets nothing, so no line follows.
   await apply(change("chg_3", { tenant_id: "t2", value: undefined }));
   await apply(second);
   expect(await nextLine()).toBe("t1 ui.banner = 2");

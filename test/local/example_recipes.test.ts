@@ -70,6 +70,7 @@ describe.each(Object.entries({ ...flagServices, ...stores }))("%s", (_, recipe) 
     expect(requests.splice(0)).toEqual(recipe.applyRequests);
     expect(await adapter.verify(proposed, neverAborted)).toBe("applied");
     expect(await adapter.held!(proposed, neverAborted)).toEqual({ value: next });
+    // A repeated apply writes nothing, and the rollback makes as many writes as the first apply.
     await adapter.apply(proposed, neverAborted);
     expect(await adapter.rollback({ ...proposed, status: "applied" }, neverAborted)).toEqual({ result: "rolled_back" });
     expect(await adapter.held!(proposed, neverAborted)).toEqual(before === undefined ? null : { value: before });
@@ -137,6 +138,7 @@ test("the receiver rejects unsigned requests, wrong signatures and old requests"
   onTestFinished(otherSecret.close);
   await expect(otherSecret.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");
   expect(otherSecret.requests).toEqual([]);
+  // A signed request is valid for 300 seconds.
   const lateReceiver = await startRecipe(recipe, { now: () => Date.now() + 301_000 });
   onTestFinished(lateReceiver.close);
   await expect(lateReceiver.adapter.apply(change(1), neverAborted)).rejects.toThrow("status 401: not signed");

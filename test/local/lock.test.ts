@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  for (const takeLock of locks.splice(0)) await takeLock.release();
+  for (const lock of locks.splice(0)) await lock.release();
   for (const server of servers.splice(0)) server.close();
 });
 afterAll(() => rm(base, { recursive: true }));

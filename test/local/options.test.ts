@@ -130,6 +130,7 @@ const SAMPLE_ROWS = Object.entries(SAMPLES).map(([key, [text, value]]) => {
   const { flag } = TABLE[key as keyof typeof TABLE];
   const { SVC_CROSS_LINK_SECRET, ...others } = { ...SECRET, ...REQUIRED_OPTIONS };
   const state = key === "storeName" ? DATABASE : {};
+  // The secret and the file of secrets exclude each other.
   const env = { ...others, ...state, ...(key !== "crossLinkSecretFile" && { SVC_CROSS_LINK_SECRET }) };
   return { key: key as keyof Options, flag, variable: toVariableName(flag), text, value, env };
 });
@@ -423,6 +424,7 @@ describe("values that other options contradict, exit code 1", () => {
       exitCode: 1,
       message: expect.stringMatching(/^SVC_ADMIN_TOKEN must (be visible ASCII|be one line|not have white space)/),
     });
+    // The end of the tokens, followed by the white space that an error might repeat.
     expect(reported.message).not.toContain("cret ");
   });
 });
@@ -610,7 +612,7 @@ describe("capabilities", () => {
     expect(find("cross_link", [])).toMatchObject({ status: "disabled" });
     expect(find("cross_link", ["--cross-link-port=9100"], SECRET)).toBeUndefined();
   });
-  test("which store and which adapter", () => {
+  test("the store and the adapter that the options select are available, others are disabled", () => {
     const intent = "--product-intent=i.json";
     expect(find("shared_store", [])).toMatchObject({ status: "disabled" });
     expect(find("shared_store", ["--state=postgres://cs@db/cs"])).toMatchObject({ status: "available" });
@@ -630,7 +632,7 @@ describe("capabilities", () => {
       expect(find(other, [intent, argument], SECRET)).toMatchObject({ reason: `${otherArgument} is given instead` });
     }
   });
-  test("the user interface, the timer and the proxy", () => {
+  test("the user interface, the timer and the proxy depend on their options", () => {
     expect(find("ui", [], {}, "no such folder")).toMatchObject({ status: "disabled", reason: "no such folder" });
     expect(find("ui", [])).toMatchObject({ status: "available" });
     expect(find("cycle_timer", ["--cycle-interval=0"])).toMatchObject({ status: "disabled" });

@@ -6,6 +6,7 @@ test("a response is counted once by its status, and in each bucket from its dura
   const registry = new Registry();
   const observe = registerRequestMetrics(registry)("/a");
   observe("GET", 200, 0.001);
+  // Reading the metrics in between must not count a response twice.
   await registry.metrics();
   observe("GET", 404, 0.0011);
   observe("GET", 200, 11);

@@ -152,6 +152,7 @@ test("the identity header names the person", async () => {
   const program = await startProgram(["--identity-header=X-Person"]);
   expect((await propose(program, { "x-person": "ana" }, { proposer: "bo" })).status).toBe(403);
   expect((await propose(program, { "x-person": "ana" }, { proposer: "ana" })).status).toBe(201);
+  // The first start suggests commands only while no change exists and names are not authenticated.
   expect(logged).not.toContain("try next");
 });
 
@@ -280,5 +281,6 @@ test("committed entries are projected without a cycle", async () => {
       return cursors.length === 0 ? 0 : (JSON.parse(cursors.at(-1)![1]!) as { entry: number }).entry;
     });
   };
+  // The entry of the intent and those of three proposals.
   await expect.poll(readCursors, { timeout: 20_000 }).toEqual(PROJECTIONS.map(() => 4));
 });

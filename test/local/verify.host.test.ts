@@ -65,8 +65,8 @@ function writeEvidence(): void {
     at: "",
     checkpoint: makeCheckpoint(rehashed([...entries.slice(0, 60), ...entries.slice(61)], 60), 64, key),
   });
-  const changed = JSON.stringify({ at: "", checkpoint: makeCheckpoint(entries, 200, otherKey) });
-  writeTemporary("two-keys.jsonl", `${lines[0]}\n${changed}\n`);
+  const signedByOther = JSON.stringify({ at: "", checkpoint: makeCheckpoint(entries, 200, otherKey) });
+  writeTemporary("two-keys.jsonl", `${lines[0]}\n${signedByOther}\n`);
   writeTemporary("of-nothing", makeCheckpoint(entries, 0, key));
   writeTemporary("wrong-anchor.jsonl", `${lines[0]}\n${wrong}\n${lines[3]}\n`);
   writeTemporary("cut.jsonl", write(entries.slice(0, -5)));

@@ -43,16 +43,16 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
     `ops accepted that entries after ${length} up to ${lostEntry.id} are lost`,
   );
 
-  const kept = [
+  const receipts = [
     { length: lostEntry.id, head: lostEntry.current_hash, description: `the receipt of entry ${lostEntry.id}` },
   ];
-  const report = await verify(log, kept);
+  const report = await verify(log, receipts);
   expect(report).toMatchObject({ verdict: "bad", findings_total: 1 });
   expect(report.findings[0]!.message).toContain(
     `ops accepted that entries after ${length} up to ${lostEntry.id} are lost`,
   );
   if (pythonMissing !== null) return;
-  const [pythonSummary] = verifyInPython([{ title: "loss", log, evidence: kept }]);
+  const [pythonSummary] = verifyInPython([{ title: "loss", log, evidence: receipts }]);
   expect(pythonSummary).toEqual(summarizeReport(report));
   const path = join(folder, "audit.jsonl");
   writeFileSync(path, log);
@@ -71,11 +71,11 @@ test("a loss of uncounted entries explains a receipt of any later entry, in both
   const accepted = await api.post("audit/accept-loss", { actor: "ops", note: "x", length: String(length), head });
   expect(accepted.status).toBe(200);
   const log = Buffer.from((await api.get("audit?format=jsonl")).text);
-  const kept = [{ length: length + 500, head: "a".repeat(64), description: "the receipt of a lost entry" }];
-  const report = await verify(log, kept);
+  const receipts = [{ length: length + 500, head: "a".repeat(64), description: "the receipt of a lost entry" }];
+  const report = await verify(log, receipts);
   expect(report.losses).toMatchObject([{ known: null, continues: length }]);
   const message = `ops accepted that entries after ${length}, an unknown number, are lost`;
   expect(report.findings.map((finding) => finding.message).join()).toContain(message);
   if (pythonMissing !== null) return;
-  expect(verifyInPython([{ title: "loss", log, evidence: kept }])[0]).toEqual(summarizeReport(report));
+  expect(verifyInPython([{ title: "loss", log, evidence: receipts }])[0]).toEqual(summarizeReport(report));
 });

@@ -39,6 +39,7 @@ const writeFile = (name: string, content: string): string => {
   return join(folder, name);
 };
 
+/** A log in which each signer approves a change; `bo` also proposes and withdraws one, and `dora` denies one. */
 let entries: AuditEntry[];
 /** A second, short log with signed actions on the service and a review, since verifying a long log takes time. */
 let actionEntries: AuditEntry[];
@@ -156,6 +157,7 @@ test("with an intent from outside as the policy every proof is verified", async 
 test("without a policy SSH keys are taken from the log, and passkeys cannot be verified", async () => {
   const [report, actionReport] = await verifyInBoth([entries, actionEntries]);
   expect([report, actionReport]).toMatchObject([CONSISTENT, CONSISTENT]);
+  // Three of the eight actions are signed with bo's passkey, the others with SSH keys.
   expect(actionReport!.proofs).toEqual({ verified: 0, as_named: 5, not_checked: 3, unsigned: 0 });
   expect(report!.proofs).toEqual({ verified: 0, as_named: SSH_COUNT + 1, not_checked: PASSKEY_COUNT + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with keys that only the log lists: 5");
@@ -164,6 +166,7 @@ test("without a policy SSH keys are taken from the log, and passkeys cannot be v
 test("with other keys in the policy each decision not signed by them is reported", async () => {
   const [report] = await verifyInBoth([entries], ["other.json"]);
   const messages = report!.findings.map(({ message }) => message);
+  // One decision of Ana, three of bo and two of dora.
   expect(messages).toHaveLength(6);
   expect(messages[0]).toBe("its proof was made by no key that the policy lists for Ana");
 });
@@ -219,6 +222,7 @@ test("an unsigned decision of a person with keys is reported; bad if the log has
     editEntry(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = listSigned().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");
   const logs = [...denied.map(unsigned(entries)), ...listSigned(actionEntries).map(unsigned(actionEntries))];
+  // One denial, and the eight actions of the second log.
   expect(logs).toHaveLength(9);
   for (const { findings } of await verifyInBoth(logs, ["policy.json", undefined]))
     expect(findings).toMatchObject([{ rule: "proof", message: expect.stringContaining("has no signature") }]);
@@ -252,6 +256,7 @@ test("a flipped bit of a proof is bad", async () => {
     return fields.flatMap((field) => {
       const isArmour = proof.type === "ssh";
       const bytes = isArmour ? decodeSshSignature(proof[field]) : Buffer.from(proof[field], "base64url");
+      // Four bits at places that differ from entry to entry.
       const bits = Array.from({ length: 4 }, (_, n) => (n * 7919 + index * 31 + 5) % (bytes.length * 8));
       return bits.map((bit) => {
         const flipped = Buffer.from(bytes);

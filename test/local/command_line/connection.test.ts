@@ -29,7 +29,7 @@ test("tokens come from variables and files, and never from arguments", async () 
   expect(rejected.err).not.toContain(TOKEN);
 });
 
-test("an agent proposes under its own name, and an action it may not take is an error", async () => {
+test("an agent proposes under its own name, may not approve, and may not give an admin token too", async () => {
   const { call, answer } = await openCommandLine({
     adminToken: TOKEN,
     intent: {
@@ -104,7 +104,7 @@ test("a rejected field is named as an option only if there is such an option", a
   expect(err).not.toContain("--");
 });
 
-test("the service's address is --url, or else SVC_URL, with its path prefix", async () => {
+test("the service's address is --url, or else SVC_URL with its path, or else the default", async () => {
   const { call, requests } = await openCommandLine();
   const env = { SVC_URL: "https://gov.acme.example/governance/" };
   await call(["whoami"], { env });
@@ -126,7 +126,7 @@ test("a token sent over unencrypted HTTP to another machine causes a warning", a
   expect(await readWarning("http://[::1]:8420")).toBe("");
 });
 
-test("an address with no service, or another server, exits with code 4", async () => {
+test("an address with another server or no service, or a service without intent, exits with 4", async () => {
   const { call } = await openCommandLine();
   const unreachable = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }));
   const otherServer = async () => new Response("<html>", { status: 404 });

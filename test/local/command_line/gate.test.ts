@@ -42,7 +42,7 @@ test("refused, waiting and allowed have different exit codes, and print the reas
   expect(await listReleaseChecks(cli)).toEqual([]);
 });
 
-test("--wait waits for consent, also while the service does not answer", async () => {
+test("--timeout waits for consent, also while the service does not answer", async () => {
   const cli = await openCommandLine();
   const id = await propose(cli);
   const serve = app(cli.deps);
@@ -62,9 +62,10 @@ test("--wait waits for consent, also while the service does not answer", async (
   expect(requests).toBe(3);
 });
 
-test("at the end of --wait the state is still `waiting`, and each message is printed once", async () => {
+test("at the end of --timeout the state is still `waiting`, and each message is printed once", async () => {
   const cli = await openCommandLine();
   await propose(cli);
+  // The clock advances by 20 ms whenever it is read, so that the timeout of 50 ms is over after three requests.
   let ms = 0;
   const result = await cli.call([...GATE_ARGUMENTS, "--timeout", "0.05", "--interval", "0.001"], {
     now: () => (ms += 20),

@@ -45,6 +45,7 @@ test("a mandate is drafted, signed, narrowed, shown, resumed and revoked", async
   const { out } = await call(["mandate", "show", id]);
   for (const shown of [`${id}  active`, "max_per_day  2", "1 used, 1 left", "follow\\u{1b}[2J the", "bo at 2026-"])
     expect(out).toContain(shown);
+  // The rollback of a change suspends its mandate.
   await call(["apply", change_id]);
   await call(["rollback", change_id]);
   const listed = (await call(["mandate", "list", "--state", "suspended"])).out.split("\n");

@@ -49,7 +49,7 @@ test.each([
   ["a fraction that would be rounded", "sets: [{ value: 9007199254740993.0 }]", "put it in quotes"],
   ["a fraction that begins with its point", "sets: [{ value: -.10000000000000000001 }]", "put it in quotes"],
   ["an exponent that would be rounded", "sets: [{ value: 9007199254740993.e0 }]", "put it in quotes"],
-  ["a number beyond all", "sets: [{ value: .inf }]", "put it in quotes"],
+  ["an infinite number", "sets: [{ value: .inf }]", "put it in quotes"],
   ["no YAML", "sets: [", "is not YAML"],
   ["no proposal", "50", "has no proposal"],
 ])("a file with %s is rejected", async (_, text, message) => {
@@ -58,7 +58,7 @@ test.each([
   expect([code, err]).toEqual([1, expect.stringContaining(message)]);
 });
 
-test("the documented example of a job uses existing verbs and options", () => {
+test("the documented example of a job proposes the plan and waits for its approval", () => {
   const { jobs } = parse(readFileSync("examples/plans/github_actions.yml", "utf8")) as {
     jobs: { propose: { steps: { run?: string }[] } };
   };

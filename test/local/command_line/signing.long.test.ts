@@ -107,6 +107,7 @@ describe.skipIf(!hasSshKeygen)("with ssh-keygen", () => {
     const run = vi.fn<Io["run"]>();
     const declined = await line.call(signArguments("approve", id), { run, confirm: async () => false });
     expect(declined).toMatchObject({ code: 1, out: "", err: expect.stringContaining("nothing was signed") });
+    // There is no terminal in which the program could ask.
     expect((await line.call(signArguments("approve", id), { run, confirm: nodeIo.confirm })).code).toBe(2);
     expect(run).not.toHaveBeenCalled();
     expect((await line.answer(["show", id])).status).toBe("pending_consent");

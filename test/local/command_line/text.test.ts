@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formatFacts, formatTable, escapeInvisible, formatEntry } from "../../../local/command_line/text.ts";
 import { openCommandLine } from "./open_command_line.ts";
 
-test("columns are aligned in every script", () => {
+test("tables are aligned in every script and cut to a width; facts that are null are omitted", () => {
   const lines = formatTable(
     ["a", "b"],
     [
@@ -23,6 +23,7 @@ test("in a narrow terminal the least needed columns are omitted before the last 
       "risk",
       "tier",
     ]).split("\n");
+  // The last column needs 24 characters, and the others take 20.
   expect(lines(44)[0]).toBe("id  tier      risk  summary");
   expect(lines(43)[0]).toBe("id  tier      summary");
   expect(lines(37)[0]).toBe("id  summary");

@@ -130,7 +130,7 @@ test("--json prints the API's response unchanged, also an error", async () => {
   expect(refused.err).toMatch(/^countersign: .*chg_none.*\(change_not_found, request /);
 });
 
-test("freeze, kpi, state and log work on the whole service", async () => {
+test("freeze, unfreeze, state, kpi, audit and whoami work on the service as a whole", async () => {
   const { call, answer } = await openCommandLine();
   expect((await call(["freeze", "--actor", "ana", "--note", "incident"])).out).toMatch(/^frozen, entry \d+\n$/);
   expect((await call(["state"])).out).toMatch(/frozen +yes/);
@@ -182,7 +182,7 @@ test("a certificate is written to a file unchanged", async () => {
   expect((await call(["certificate", change_id, "--output", "f"])).out).toMatch(/^fcountersign-certificate/);
 });
 
-test("an interrupted response is an error, and a missing folder is named", async () => {
+test("an interrupted response is an error, and so is a missing folder for the output", async () => {
   const folder = temporaryFolder();
   const makeBrokenStream = () =>
     new ReadableStream({

@@ -199,6 +199,7 @@ const WIDER_RULES: [rule: string, differences: () => string[], expected: string[
   ],
   [
     "what an agent reads",
+    // 100 open changes are the default, so that only the reads differ.
     () => compareAgents({ "agent:a": agent({ read: "own" }) }, { "agent:a": agent({ max_open: 100 }) }),
     ['+ The agent "agent:a" may now read every change.'],
   ],

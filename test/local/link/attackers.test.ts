@@ -18,7 +18,7 @@ describe("an attacker", () => {
     expect((await node.log.waitForLine("link connection refused")).fields["reason"]).toMatch(/own peer_id/);
   });
 
-  test("that replays recorded bytes gets no response", async () => {
+  test("that replays the recorded bytes of a peer is rejected", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const proxy = await recordingProxy(node.at);
     const peer = await startNode({ name: "2", ...acme, peers: [proxy.at] });
@@ -49,6 +49,7 @@ describe("an attacker", () => {
       for (const socket of sockets)
         socket.once("close", () => {
           closedCount++;
+          // The node keeps 64 unauthenticated connections.
           if (closedCount === sockets.length - 64) resolve();
         });
     });
@@ -65,7 +66,7 @@ describe("an attacker", () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("that only repeats a recorded HELLO does not keep peers from connecting", async () => {
+  test("that sends a HELLO on 64 connections does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const hello = helloFrame(RAW_PEER_IDENTITY, deriveSecretKey(SECRET).kid, new Uint8Array(32));
     const sockets = await Promise.all(
@@ -81,7 +82,7 @@ describe("an attacker", () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("that claims to be another instance is rejected and counted", async () => {
+  test("with the secret that sends another instance's insight has the insight rejected and counted", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const peer = await connectRawPeer(node.at, { self: { ...RAW_PEER_IDENTITY, ...acme } });
     await peer.nextEvent("established");

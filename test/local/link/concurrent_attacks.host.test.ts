@@ -1,5 +1,6 @@
 /**
- * Attacks a process in several ways concurrently: it keeps running, accepts no attacker, and goes on answering its peers.
+ * Attacks a process in several ways concurrently: it keeps running, connects no attacker without the secret, and goes on
+ * answering its peers.
  * Only the long run, `LINK_FUZZ_FRAMES=100000`, limits response times, for 99 of 100 requests; the slowest is only printed,
  * since it also depends on other load of the machine.
  */
@@ -82,6 +83,7 @@ async function attackWithSecret(at: { host: string; port: number }): Promise<voi
   const frames = Array.from({ length: FRAMES_PER_CONNECTION }, (_, id) =>
     peer.link.request(id, "share_evolution_insight", { insights: [FORGED_INSIGHT] }),
   );
+  // Changes one byte after the frame's length.
   frames[0]![random(frames[0]!.length - 4) + 4]! ^= 1 + random(255);
   peer.socket.end(random(2) === 0 ? Buffer.concat(frames) : mutateFrames(frames.slice(0, 1)));
   await peer.closed;
@@ -134,8 +136,10 @@ test(
     const sockets = await occupyConnections(at);
     let remainingFrames = FRAMES;
     const attacker = async (): Promise<void> => {
-      while ((remainingFrames -= FRAMES_PER_CONNECTION) >= 0)
+      while (remainingFrames >= FRAMES_PER_CONNECTION) {
+        remainingFrames -= FRAMES_PER_CONNECTION;
         await (random(10) === 0 ? attackWithSecret(at) : attackWithoutSecret(at));
+      }
     };
     const slowSender = setInterval(
       () => sockets.forEach((socket) => socket.writable && socket.write(Uint8Array.of(0))),

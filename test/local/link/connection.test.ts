@@ -34,6 +34,7 @@ describe("a connection is closed without a message", () => {
     node.time.advance(100);
     await Promise.all(closed);
     expect([silent, slow].map((socket) => socket.bytesRead)).toEqual([0, 0]);
+    // Rejections that follow closely are counted, and logged with the next line.
     expect(node.log.lines.filter(({ message }) => message === "link connection refused")).toHaveLength(1);
   });
 
@@ -115,7 +116,7 @@ test("a peer is pinged every 15 s, and stays connected while it answers", async 
 test("64 concurrent requests of a peer are answered, and the next request gets 429", async () => {
   let releaseAnswers = () => {};
   const gate = new Promise<void>((resolve) => (releaseAnswers = resolve));
-  const { link } = await openLinkTo(async () => (await gate, Response.json({})));
+  const { link } = await openLinkTo(() => gate.then(() => Response.json({})));
   const peer = await connectAuthenticatedPeer({ host: "127.0.0.1", port: Number(link.self.address!.split(":")[1]) });
   for (let id = 1; id <= 65; id++) peer.socket.write(peer.link.request(id, "query", { path: "/api/state" }));
   expect(await peer.nextEvent("response")).toMatchObject({ id: 65, status: 429 });
@@ -129,6 +130,7 @@ test("a request without a response in 5 s fails, and the connection stays open",
   const node = await startListeningNode();
   const peer = await connectAuthenticatedPeer(node.at);
   const answers = node.link.query("/api/state", RAW_PEER_IDENTITY.peer_id);
+  // Skips the requests that the node sends by itself after connecting.
   for (;;) if ((await peer.nextEvent("request")).message === "query") break;
   node.time.advance(5_000);
   expect(await answers).toMatchObject([{ status: 504, body: { code: "peer_timeout" } }]);

@@ -17,7 +17,7 @@ const COLLECTIONS = [
   "peers",
 ];
 
-/** Copies a store's current content, like a backup. */
+/** Copies the current records of these collections to a new store, like a backup. */
 export async function copyStore(store: AnyStore): Promise<AnyStore> {
   const copy: AnyStore = memoryStore();
   for (const collection of COLLECTIONS)

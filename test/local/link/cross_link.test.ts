@@ -150,7 +150,7 @@ describe("a pair of nodes", () => {
   });
 });
 
-/** Waits until a node's only pending timer is its next attempt to connect. */
+/** Waits until a node's next timer is an attempt to connect, and not the limit of 5 s for a handshake under way. */
 async function waitForFailedAttempt(node: TestNode): Promise<void> {
   while (node.time.msUntilNextTimer() === undefined || node.time.msUntilNextTimer() === 5_000)
     await new Promise(setImmediate);

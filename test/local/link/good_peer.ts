@@ -1,4 +1,4 @@
-/** A process that repeatedly sends requests to a node, and prints their response times when it is stopped. */
+/** A process that repeatedly sends requests to a node, and sends their response times to its parent when it is stopped. */
 import { connectRawPeer } from "./raw_peer.ts";
 
 // The process that starts this one passes the node's address, and the identity and secret to use.

@@ -105,7 +105,7 @@ describe("POST /api/peer/query", () => {
     expect(findResult(body, second)).toMatchObject({ status: 200, body: expected });
   });
 
-  test("returns this node's own insights for share_evolution_insight", async () => {
+  test("share_evolution_insight sends this node's insights again, which its peers already have", async () => {
     await first.addOutcome();
     await first.link.sync();
     expect((await query("path=share_evolution_insight")).body.results).toMatchObject([

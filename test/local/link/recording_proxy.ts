@@ -7,7 +7,7 @@ export interface RecordingProxy {
   at: PeerAddress;
   fromClient(): Buffer;
   fromServer(): Buffer;
-  /** Breaks all connections, and accepts none until `mend` is called. */
+  /** Breaks all connections, and accepts none until `acceptAgain` is called. */
   cut(): void;
   acceptAgain(): void;
   close(): Promise<void>;

@@ -74,7 +74,7 @@ export async function proposeUntilMoved(apis: readonly Client[]): Promise<Acknow
     for (let count = 0; ; count++) {
       const fields = { tenant_id: `t${number}`, kind: "config", target: `a.${number}.${count}`, summary: "meanwhile" };
       const { status, body } = await api.json("propose", fields);
-      // A rejected move does not yield to the event loop, which a real move needs.
+      // A proposal that is rejected immediately does not yield to the event loop, which the move needs to go on.
       await yieldToEventLoop();
       if (status === 201) acknowledged.push(body.audit_entry);
       else expect([status, body.code]).toEqual([503, expect.stringMatching(/^store_(busy|moved)$/)]);

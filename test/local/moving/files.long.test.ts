@@ -128,7 +128,7 @@ test("an export fences its store and can be imported elsewhere; a backup does no
   });
 });
 
-test("an export can be imported into its own store, also after the store's file was lost", async () => {
+test("an export can be imported into its own store, and repeated if its file was lost", async () => {
   const { store } = await startServiceWithChanges();
   const head = (await readHead(store))!;
   await run("export", pathOf("e.jsonl"), "--state", sourcePath());
@@ -153,7 +153,7 @@ test("a restored backup does not remove the fence of a store that has moved", as
   expect(await runFailing("restore", pathOf("c.jsonl"), "--state", pathOf("there/state.json"))).toContain(
     "it moved to the file",
   );
-  // A backup whose first line was editExport to name the move.
+  // A backup whose first line was edited to name the move.
   const [first, ...lines] = readFileSync(pathOf("c.jsonl"), "utf8").trimEnd().split("\n");
   const { move } = JSON.parse(readFileSync(pathOf("e.jsonl"), "utf8").split("\n", 1)[0]!);
   const named = [JSON.stringify({ ...JSON.parse(first!), move }), ...lines];
@@ -164,7 +164,7 @@ test("a restored backup does not remove the fence of a store that has moved", as
   await expect(openService(pathOf("there/state.json"))).rejects.toThrow(/it moved to .*, where its log goes on/);
 });
 
-/** Joins lines to a file and computes its digest reopened. */
+/** Joins the lines of a file, and computes its digest again. */
 function joinWithDigest(lines: readonly string[]): string {
   const body = lines.slice(0, -1);
   const sha256 = createHash("sha256")
@@ -173,7 +173,7 @@ function joinWithDigest(lines: readonly string[]): string {
   return `${[...body, JSON.stringify({ ...JSON.parse(lines.at(-1)!), records: body.length - 1, sha256 })].join("\n")}\n`;
 }
 
-/** Edits a file's lines; with `updatesDigest` its digest is computed reopened. */
+/** Writes an edited copy of the export `e.jsonl` and returns its path; with `updatesDigest` it has a valid digest. */
 function editExport(name: string, edit: (lines: string[]) => string[], { updatesDigest = false } = {}): string {
   const lines = edit(readFileSync(pathOf("e.jsonl"), "utf8").trimEnd().split("\n"));
   writeFileSync(pathOf(name), updatesDigest ? joinWithDigest(lines) : `${lines.join("\n")}\n`);
@@ -181,7 +181,8 @@ function editExport(name: string, edit: (lines: string[]) => string[], { updates
 }
 
 test("the owner closes a silent connection, and sets the fence for a later command", async () => {
-  const door = createOwnerCommands(500);
+  const SILENCE_LIMIT_MS = 500;
+  const door = createOwnerCommands(SILENCE_LIMIT_MS);
   const lock = await acquireLock(sourcePath(), undefined, door.accept);
   const store = await openFileStore({ path: lock.path, log: silentLog });
   door.open(store.bulk!);
@@ -248,7 +249,7 @@ test("a store without a log is neither moved nor copied, and a file has only one
   expect(named).toContain("has no stores of several names");
 });
 
-test("an incomplete, editExport or newer file is rejected before anything is touched", async () => {
+test("an incomplete, edited or newer file is rejected before anything is touched", async () => {
   const { store } = await startServiceWithChanges();
   await run("export", pathOf("e.jsonl"), "--state", sourcePath());
   await store.close();
@@ -310,7 +311,7 @@ test("an incomplete destination cannot be opened by a service, and the next move
   expect(await readHeadOf(pathOf("to/state.json"))).toMatchObject({ length: (await readHead(store))!.length + 1 });
 });
 
-test("an incomplete destination of another command is removed only by that, or with --force", async () => {
+test("an incomplete destination is replaced only by the command that began it, or with --force", async () => {
   const { store } = await startServiceWithChanges();
   await run("backup", pathOf("b.jsonl"), "--state", sourcePath());
   const to = pathOf("to/state.json");
@@ -344,7 +345,7 @@ test("a missing or wrong file is rejected before the destination is touched", as
   expect(await runFailing("migrate", sourcePath(), pathOf("to/state.json"))).toContain("it moved to");
   expect(readdirSync(folder).sort()).toEqual(["b.jsonl", "live", "there"]);
 
-  // The file is no backup any more, and the destination stays.
+  // Even with --force the destination stays if the file is no longer a backup.
   const incomplete = await openFile(pathOf("half/state.json"), silentLog);
   const moveState = { state: "loading", move: "m", from: pathOf("b.jsonl"), at: "2026-01-01T00:00:00.000Z" } as const;
   await incomplete.bulk!.commit([], { from: undefined, to: moveState });

@@ -154,7 +154,7 @@ if (postgres && dynamoDb) {
 
   test("only the named product of a shared database moves; a missing one is not created", async () => {
     const { address, name } = await addressInPostgres();
-    const tables = async (url: string): Promise<string[]> => {
+    const listTables = async (url: string): Promise<string[]> => {
       const client = new Client({ connectionString: url });
       await client.connect();
       const { rows } = await client.query("select tablename from pg_tables where tablename like 'countersign%'");
@@ -167,7 +167,7 @@ if (postgres && dynamoDb) {
     expect(await runFailingCommand(env, "backup", file("none.jsonl"))).toContain(
       `${name} has no store shop: it has none`,
     );
-    expect(await tables(address)).toEqual([]);
+    expect(await listTables(address)).toEqual([]);
 
     const named = (store: string) => postgresStore({ url: address, name: store });
     const shop = await named("shop");
@@ -180,7 +180,7 @@ if (postgres && dynamoDb) {
     expect(await runFailingCommand(env, "migrate", address, "env:TO", "--to-name", "shop")).toContain(
       "no store countersign",
     );
-    expect(await tables(env.TO)).toEqual([]);
+    expect(await listTables(env.TO)).toEqual([]);
 
     expect(await runCommand(env, "backup", file("b.jsonl"))).toContain(origin);
     expect(JSON.parse(readFileSync(file("b.jsonl"), "utf8").split("\n", 1)[0]!)).toMatchObject({
@@ -227,47 +227,51 @@ if (postgres && dynamoDb) {
   test.each([
     ["Postgres", addressInPostgres],
     ["DynamoDB", addressInDynamoDb],
-  ])("into %s the same restore, given twice at once: one fails, and of the other all is there", async (_, there) => {
-    const file = join(createFolder(), "b.jsonl");
-    const state = join(createFolder(), "state.json");
-    const { api, store } = await startService(await openFile(state, silentLog));
-    await api.propose();
-    for (let page = 0; page < 30; page++)
-      await store.transact((tx) => {
-        for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, { text: "x".repeat(200) } as never);
-      });
-    await runCommand({ SVC_STATE: state }, "backup", file);
-    const location = await there();
-    const to = await open(location);
-    const env = { ...KEYS, SVC_STATE: location.address };
-    const main = join(dirname(await program()), "command_line/main.js");
-    const first = spawn(process.execPath, [main, "restore", file], { env: { ...process.env, ...env } });
-    const reported = text(first.stderr);
-    const ended = once(first, "exit");
-    await expect
-      .poll(async () => (await to.list("manifests", { limit: 1 })).length, { timeout: 60_000, interval: 1 })
-      .toBe(1);
-    // Halted in the middle, so that the other comes before its end.
-    first.kill("SIGSTOP");
-    await runCommand(env, "restore", file);
-    first.kill("SIGCONT");
-    expect(await ended).toEqual([1, null]);
-    expect(await reported).toContain("another move has taken over the store that this one loads");
-    expect(await to.bulk!.moveState()).toBeUndefined();
-    const manifests = { limit: 5000 };
-    expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);
-    expect(await readHead(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
-  });
+  ])(
+    "of two concurrent runs of one restore into %s one fails, and the other restores all",
+    async (_, createAddress) => {
+      const file = join(createFolder(), "b.jsonl");
+      const state = join(createFolder(), "state.json");
+      const { api, store } = await startService(await openFile(state, silentLog));
+      await api.propose();
+      for (let page = 0; page < 30; page++)
+        await store.transact((tx) => {
+          for (let one = 0; one < 50; one++)
+            tx.put("manifests", `m-${page}-${one}`, { text: "x".repeat(200) } as never);
+        });
+      await runCommand({ SVC_STATE: state }, "backup", file);
+      const location = await createAddress();
+      const to = await open(location);
+      const env = { ...KEYS, SVC_STATE: location.address };
+      const main = join(dirname(await program()), "command_line/main.js");
+      const first = spawn(process.execPath, [main, "restore", file], { env: { ...process.env, ...env } });
+      const reported = text(first.stderr);
+      const ended = once(first, "exit");
+      await expect
+        .poll(async () => (await to.list("manifests", { limit: 1 })).length, { timeout: 60_000, interval: 1 })
+        .toBe(1);
+      // The first run is halted in the middle, so that the second ends before it.
+      first.kill("SIGSTOP");
+      await runCommand(env, "restore", file);
+      first.kill("SIGCONT");
+      expect(await ended).toEqual([1, null]);
+      expect(await reported).toContain("another move has taken over the store that this one loads");
+      expect(await to.bulk!.moveState()).toBeUndefined();
+      const manifests = { limit: 5000 };
+      expect((await to.list("manifests", manifests)).length).toBe((await store.list("manifests", manifests)).length);
+      expect(await readHead(to)).toMatchObject({ length: (await readHead(store))!.length + 1 });
+    },
+  );
 
   test("a command killed while it loads leaves a fenced source and can be run again", async () => {
     const main = join(dirname(await program()), "command_line/main.js");
     const state = join(createFolder(), "state.json");
     const { api, store } = await startService(await openFile(state, silentLog));
     await api.propose();
-    const record = { revision: 1, json: json({ text: "x".repeat(200) }) };
+    const value = json({ text: "x".repeat(200) });
     for (let page = 0; page < 60; page++)
       await store.transact((tx) => {
-        for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, record.json as never);
+        for (let one = 0; one < 50; one++) tx.put("manifests", `m-${page}-${one}`, value as never);
       });
     const to = await addressInDynamoDb();
     const loading = await open(to);

@@ -17,7 +17,7 @@ import { person } from "../../support/signed.ts";
 const EXAMPLE = join(import.meta.dirname, "../../../local/example");
 
 /** Runs one scenario and lists the differences from its expectations. */
-async function differences(scenario: Partial<Scenario> & Pick<Scenario, "when" | "expect">, intent: Manifest = {}) {
+async function listDifferences(scenario: Partial<Scenario> & Pick<Scenario, "when" | "expect">, intent: Manifest = {}) {
   const outcome = await play({ name: "one", given: [], ...scenario }, makeIntent(intent).manifest);
   return outcome.differences.map(({ path, message }) => `${path.join(".")} ${message}`);
 }
@@ -84,7 +84,7 @@ describe("a scenario fails", () => {
 
   test("if an earlier request is rejected, which is shown", async () => {
     const given = [proposeAsC1("pat"), act("apply", "pat")];
-    expect(await differences({ given, when, expect: expected })).toEqual([
+    expect(await listDifferences({ given, when, expect: expected })).toEqual([
       expect.stringMatching(
         /^given\.1 was rejected: POST \/api\/product\/apply answered 400 illegal_transition: cannot apply \$c1: /,
       ),
@@ -95,22 +95,22 @@ describe("a scenario fails", () => {
     ["in a body", { ...act("approve", "ana", { change_id: "$c2" }) }, "when.body $c2 stands for nothing"],
     ["in a path", { by: "ana", request: "GET /api/product/changes/$c2" }, "when.request $c2 stands for nothing"],
   ])("if a name is undefined %s", async (_, request, message) => {
-    const found = await differences({ given: [proposeAsC1("pat")], when: request, expect: expected });
+    const found = await listDifferences({ given: [proposeAsC1("pat")], when: request, expect: expected });
     expect(found).toEqual([`${message}: did you mean c1?`]);
   });
 
   test("if two changes get one name, or a response has no change", async () => {
-    const sameName = await differences({ given: [proposeAsC1("pat"), proposeAsC1("pat")], when, expect: expected });
+    const sameName = await listDifferences({ given: [proposeAsC1("pat"), proposeAsC1("pat")], when, expect: expected });
     expect(sameName).toEqual(["given.1.as c1 already names a change"]);
     const withoutChange = { as: "c2", by: "pat", request: "GET /api/product/intent" };
-    expect(await differences({ given: [withoutChange], when, expect: expected })).toEqual([
+    expect(await listDifferences({ given: [withoutChange], when, expect: expected })).toEqual([
       "given.0.as c2: the answer is of no change",
     ]);
   });
 
   test("if it names an agent that the intent does not list", async () => {
     const intent = { principals: { "agent:pricing": { kind: "agent", token_sha256: "ab".repeat(32) } } };
-    expect(await differences({ when: propose("agent:pricin"), expect: expected }, intent)).toEqual([
+    expect(await listDifferences({ when: propose("agent:pricin"), expect: expected }, intent)).toEqual([
       "when.by the intent has no agent agent:pricin: did you mean agent:pricing?",
     ]);
   });
@@ -126,21 +126,21 @@ describe("callers", () => {
 
   test("an agent gets a secret of the runner, and its limits apply", async () => {
     const expected = { status: 403, code: "agent_may_not", field: "target" };
-    expect(await differences({ when: propose("agent:pricing"), expect: expected }, { principals })).toEqual([]);
+    expect(await listDifferences({ when: propose("agent:pricing"), expect: expected }, { principals })).toEqual([]);
   });
 
   test.each(["ana", "bo"])("%s signs the statements that the service requests", async (by) => {
     const given = [proposeAsC1("agent:pricing", { target: "price.list" })];
     const when = act("approve", by);
-    expect(await differences({ given, when, expect: { status: 200 } }, { principals })).toEqual([]);
+    expect(await listDifferences({ given, when, expect: { status: 200 } }, { principals })).toEqual([]);
   });
 
   test("without a caller a name is not authenticated, and nothing is signed", async () => {
     const given = [proposeAsC1("agent:pricing", { target: "price.list" })];
     const when = act("approve", undefined, { approver: "ana" });
-    expect(await differences({ given, when, expect: { status: 403, code: "proof_required" } }, { principals })).toEqual(
-      [],
-    );
+    expect(
+      await listDifferences({ given, when, expect: { status: 403, code: "proof_required" } }, { principals }),
+    ).toEqual([]);
   });
 
   test("every action that takes a signature is signed", async () => {
@@ -154,7 +154,7 @@ describe("callers", () => {
     ];
     const feed = { by: "ana", request: "POST /api/product/kpi", body: { csat: 4 } };
     const freeze = { by: "ana", request: "POST /api/product/freeze", body: { note: "stop" } };
-    const found = await differences(
+    const found = await listDifferences(
       {
         given: [...given, feed, freeze],
         when: { ...freeze, request: "POST /api/product/unfreeze" },
@@ -190,7 +190,7 @@ test("time passes between requests, and the service runs its cycles", async () =
   const given = [{ ...proposeAsC1("pat"), at: at("02T09:00") }];
   const read = { request: "GET /api/product/changes/$c1" };
   const differencesAt = (time: string, status: string) =>
-    differences({ given, when: { ...read, at: at(time) }, expect: { "change.status": status } }, { policy });
+    listDifferences({ given, when: { ...read, at: at(time) }, expect: { "change.status": status } }, { policy });
   expect(await differencesAt("05T08:59", "pending_consent")).toEqual([]);
   expect(await differencesAt("05T09:11", "denied")).toEqual([]);
 });
@@ -199,12 +199,12 @@ test("the first request is sent at the first time that a scenario states", async
   const policy = { consent_ttl_hours: 1 };
   const when = { ...act("approve", "ana"), at: "2026-12-24T10:00:00+01:00" };
   const expected = { status: 200, "audit_entry.timestamp": "2026-12-24T09:00:00.000Z" };
-  expect(await differences({ given: [proposeAsC1("pat")], when, expect: expected }, { policy })).toEqual([]);
+  expect(await listDifferences({ given: [proposeAsC1("pat")], when, expect: expected }, { policy })).toEqual([]);
 });
 
 test("a value that begins with two dollar signs is a text, not a name", async () => {
   const when = propose("pat", { value: "$$c1" });
-  expect(await differences({ when, expect: { status: 201, value: "$c1" } })).toEqual([]);
+  expect(await listDifferences({ when, expect: { status: 201, value: "$c1" } })).toEqual([]);
 });
 
 describe("compare", () => {
@@ -254,6 +254,7 @@ describe("a file of scenarios", () => {
   test.each(FIELDS.filter(([field]) => field !== "status"))(
     "%s misspelt by one letter is rejected with its line and the nearest name (%#)",
     (field, line) => {
+      // A name of two letters is too short to be recognised without one of them.
       const misspelled = field.length === 2 ? `${field}x` : field.slice(0, -1);
       const text = SCENARIO.replace(line, line.replace(field, misspelled));
       const number = SCENARIO.slice(0, SCENARIO.indexOf(line)).split("\n").length;

@@ -54,6 +54,7 @@ describe("the cache of recently read records", () => {
   const longVersion = (id: string): Version => version(id, "x".repeat(1000));
 
   test("evicts the least recently used record first", () => {
+    // Each of two generations takes 5000 characters, which are four records of 1000 with their overhead, and a part of a fifth.
     const recent = newRecentRecords(10_000);
     for (const id of "abcde") recent.add(longVersion(id));
     expect(joinCachedIds(recent, ["a"])).toBe("a");
@@ -73,6 +74,7 @@ describe("the cache of recently read records", () => {
       const id = "abcdefg"[(round * 5) % 7]!;
       recent.add(version(id, round));
       expect(recent.get({ collection: "c", id })?.json?.value).toBe(round);
+      // A text above an eighth of the limit is not cached, and removes the older version.
       if (round % 11 === 0) recent.add(version(id, "x".repeat(300)));
       if (round % 7 === 0) recent.remove({ collection: "c", id });
       if (round % 11 === 0 || round % 7 === 0) expect(joinCachedIds(recent, [id])).toBe("");
@@ -82,6 +84,7 @@ describe("the cache of recently read records", () => {
   test("has a limit of characters, also for short records, and stores no long text", () => {
     const countCached = (recent: RecentRecords, ids: number) =>
       Array.from({ length: ids }, (_, n) => recent.get({ collection: "c", id: `${n}` })).filter(Boolean).length;
+    // One record may take an eighth of the limit, and a short one counts at least 128 characters.
     const recent = newRecentRecords(8000);
     recent.add(version("a", "x".repeat(1001)));
     expect(joinCachedIds(recent, ["a"])).toBe("");

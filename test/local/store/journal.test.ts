@@ -71,7 +71,10 @@ describe("a journal line", () => {
 
 test("created folders survive a power cut, since their parent folders are synced", async () => {
   const synced: unknown[] = [];
-  const files = withFaults(nodeFiles, (call, [path]) => (call === "syncFolder" && synced.push(path), undefined));
+  const files = withFaults(nodeFiles, (call, [path]) => {
+    if (call === "syncFolder") synced.push(path);
+    return undefined;
+  });
   await openTestStore(state, { files });
   const folder = dirname(state);
   expect(synced).toEqual(expect.arrayContaining([folder, dirname(folder), dirname(dirname(folder))]));
@@ -141,7 +144,7 @@ test("commits of consecutive event loop turns share a sync, up to a limit", asyn
   await Promise.all(puts);
   const [, first] = await lines();
   const { n: commitsInFirstLine } = JSON.parse(first!) as { n: number };
-  // Eight commits arrive in each turn.
+  // A batch is written once it has 48 commits, and eight commits arrive in each turn.
   expect(commitsInFirstLine).toBeGreaterThanOrEqual(48);
   expect(commitsInFirstLine).toBeLessThanOrEqual(56);
 });
@@ -165,6 +168,7 @@ test("commits that share a write are one line, with only the last version of eac
     prev: 1,
     audit: [1, { n: 1 }, { n: 2 }, { n: 3 }],
     ops: [
+      // A row without an id has the highest revision of the collection's deleted records.
       ["things", "", 1],
       ["meta", "chain", 3, 3],
       ["things", "b", 1, 1],

@@ -24,8 +24,10 @@ describe("a location map of a sequence", () => {
     const locations = fillMap(40_000);
     const copy = createSequenceMap();
     const sizes: number[] = [];
-    for (let batch = locations.nextBatch(undefined); batch; batch = locations.nextBatch(batch.text))
-      sizes.push((copy.append(batch), batch.locations.length));
+    for (let batch = locations.nextBatch(undefined); batch; batch = locations.nextBatch(batch.text)) {
+      copy.append(batch);
+      sizes.push(batch.locations.length);
+    }
     expect(sizes).toEqual([16_384, 16_384, 40_000 - 2 * 16_384]);
     expect(copy.page({ limit: Infinity })).toEqual(locations.page({ limit: Infinity }));
   });

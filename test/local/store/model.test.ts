@@ -47,9 +47,11 @@ async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): 
       await Promise.all(group.map((writes) => store.transact((tx) => addWrites(tx, writes))));
       for (const writes of group) content = applyWrites(content, writes);
     } else if (action < 0.93) {
-      const conflicting = store.transact(
-        (tx) => (tx.put("things", "never", 1), tx.delete("meta", "id-1"), tx.put("things", "x", 1, 99)),
-      );
+      const conflicting = store.transact((tx) => {
+        tx.put("things", "never", 1);
+        tx.delete("meta", "id-1");
+        tx.put("things", "x", 1, 99);
+      });
       await expect(conflicting).rejects.toThrow("expected revision 99");
     } else if (action < 0.96) await store.compact();
     else {

@@ -68,7 +68,7 @@ export async function readContent(store: AnyStore, collections: readonly string[
 export const storedRecords = (content: Content): Content =>
   Object.fromEntries(Object.entries(content).filter(([, [, value]]) => value !== undefined));
 
-/** Collections that `workload` writes to. */
+/** Collections that `workloadWrites` writes to. */
 export const COLLECTIONS = ["audit", "meta", "counts", "changes", "live"];
 
 /** Returns the writes of the n-th transaction (from 1) of a workload like the service's: an audit entry, the head, changes. */

@@ -35,6 +35,7 @@ test("adjacent operations are read in one call, and a long one in its own", asyn
     ["b", 2],
     ["c", LONG],
   ]);
+  // The first call reads 4 KiB; the long operation does not end in them, and is read by two calls, of 4 and of 32 KiB.
   expect(calls()).toBe(3);
 });
 

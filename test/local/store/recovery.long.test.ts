@@ -42,13 +42,13 @@ async function expectContent(count: number, options = {}): Promise<void> {
 
 /** Expects that the start fails with file and offset, touches no file and leaves none open. */
 async function expectDamage(file: string, offset: number, message: RegExp): Promise<void> {
-  const files = async (): Promise<Record<string, string>> =>
+  const readFiles = async (): Promise<Record<string, string>> =>
     Object.fromEntries(
       await Promise.all(
         (await readdir(folder)).map(async (name) => [name, await readFile(join(folder, name), "latin1")]),
       ),
     );
-  const before = await files();
+  const before = await readFiles();
   const open = new Set<number>();
   const countingFiles: Files = {
     ...nodeFiles,
@@ -64,7 +64,7 @@ async function expectDamage(file: string, offset: number, message: RegExp): Prom
   expect(error).toMatchObject({ file, offset });
   expect((error as Error).message).toContain(`${file}, byte ${offset}: `);
   expect((error as Error).message).toMatch(message);
-  expect(await files()).toEqual(before);
+  expect(await readFiles()).toEqual(before);
   expect(open.size).toBe(0);
 }
 

@@ -135,7 +135,7 @@ describe("the catalog file", () => {
   });
 });
 
-test("a record that moved is reported with file and offset, not read as something else", async () => {
+test("a record whose id was edited in its file is reported with file and offset, and not read", async () => {
   const store = await openTestStore(state, SMALL);
   await store.transact((tx) => tx.put("live", "kept", true));
   await commit(store, 1, 60);

@@ -74,7 +74,7 @@ export function simulatedDisk(): SimulatedDisk {
       if (content) target.set(path, content);
       else target.delete(path);
   };
-  const renameAndRecord = (group: NameChange[]): void => {
+  const changeNames = (group: NameChange[]): void => {
     pendingNameChanges.push(group);
     applyNameChanges(group, names);
   };
@@ -85,19 +85,10 @@ export function simulatedDisk(): SimulatedDisk {
     async open(path, mode) {
       let content = names.get(path);
       if (!content && mode !== "create") throw missingFileError(path);
-      if (!content)
-        renameAndRecord([
-          {
-            path,
-            content: (content = {
-              inode: ++lastInode,
-              volatile: Buffer.alloc(0),
-              durable: Buffer.alloc(0),
-              pending: [],
-            }),
-          },
-        ]);
-      else if (mode === "create") change(content, { position: 0, bytes: undefined });
+      if (!content) {
+        content = { inode: ++lastInode, volatile: Buffer.alloc(0), durable: Buffer.alloc(0), pending: [] };
+        changeNames([{ path, content }]);
+      } else if (mode === "create") change(content, { position: 0, bytes: undefined });
       descriptors.set(++lastDescriptor, content);
       return lastDescriptor;
     },
@@ -130,12 +121,12 @@ export function simulatedDisk(): SimulatedDisk {
     async rename(from, to) {
       const content = names.get(from);
       if (!content) throw missingFileError(from);
-      renameAndRecord([
+      changeNames([
         { path: from, content: undefined },
         { path: to, content },
       ]);
     },
-    remove: async (path) => renameAndRecord([{ path, content: undefined }]),
+    remove: async (path) => changeNames([{ path, content: undefined }]),
     async syncFolder() {
       durableNames = new Map(names);
       pendingNameChanges = [];

@@ -25,10 +25,10 @@ function manualTimer(): { schedule: Schedule; delaysMs: number[]; waiting(): num
     schedule(run, milliseconds) {
       delaysMs.push(milliseconds);
       pending.push(run);
-      return () => (pending = pending.filter((waiting) => waiting !== run));
+      return () => (pending = pending.filter((scheduled) => scheduled !== run));
     },
     waiting: () => pending.length,
-    run: () => pending.splice(0).forEach((waiting) => waiting()),
+    run: () => pending.splice(0).forEach((scheduled) => scheduled()),
   };
 }
 
@@ -66,6 +66,7 @@ test("the product runtime's block has the identity's fields and records in memor
   await store.close();
   const { sequence, product_runtime } = await readState();
   expect(sequence).toBe(2);
+  // In an object literal `__proto__` would set the prototype, so it is added to the text.
   expect(JSON.stringify(product_runtime)).toBe(
     JSON.stringify({ ...identity, meta: { identity }, kpi: {}, counts: { changes: { pending_consent: 2 } } }).replace(
       /}$/,

@@ -176,6 +176,7 @@ test("any single failed call, except a sync, is repaired by the next cycle", asy
           () => (next++, true),
           () => false,
         );
+    // One transaction at most is rejected, since the cycle after it repairs the store.
     for (let rejections = 0; next <= 24;) {
       if (!(await step())) expect(++rejections, `call ${failedCall}`).toBe(1);
       if (rejections === 1) await store.inspect!().catch(() => undefined);

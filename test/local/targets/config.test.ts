@@ -66,7 +66,7 @@ async function writeTargets(content: unknown): Promise<string> {
   return path;
 }
 
-const MISTAKES: Record<string, [unknown, string]> = {
+const MISTAKES: Record<string, [content: unknown, message: string]> = {
   "no JSON": ["{", "is not valid JSON"],
   "no systems": [{}, "systems is required"],
   "an empty list": [{ systems: [] }, "systems must list a system"],
@@ -187,6 +187,7 @@ test.each([
   async (_, system, overrides, env: object = {}) => {
     const readSystems = async (each: object, envOverrides: object) =>
       readTargets(await writeTargets({ systems: [each] }), { ...ENV, ...envOverrides }).systems;
+    // Other credentials are no other address.
     expect(
       await readSystems(system, { CRM_SECRET: "another secret..", SETTINGS_DB: "postgres://b:c@127.0.0.1:1/app" }),
     ).toEqual(await readSystems(system, {}));
@@ -242,15 +243,15 @@ test("one program applies changes to a flagd file and a config file, and rolls b
     value: "50",
     reversible: true,
   });
-  const flags = (): Promise<string> => readFile(join(folder, "flags.flagd.json"), "utf8");
-  expect(JSON.parse(await flags()).flags.checkout.defaultVariant).toBe("on");
+  const readFlags = (): Promise<string> => readFile(join(folder, "flags.flagd.json"), "utf8");
+  expect(JSON.parse(await readFlags()).flags.checkout.defaultVariant).toBe("on");
   const config = JSON.parse(await readFile(join(folder, "product_config.json"), "utf8"));
   expect(config.values).toEqual({ t1: { "limits.seats": 50 } });
   const { places } = (await api.get(`changes/${flagChange}`)).body;
   expect(places).toMatchObject([{ system: "flags", place: 'flagd flags.flagd.json "checkout"' }]);
   await api.must("rollback", flagChange);
   await api.must("rollback", limitChange);
-  expect(await flags()).toBe(FLAG);
+  expect(await readFlags()).toBe(FLAG);
 });
 
 test("a system that is down makes only its own capability failing", async () => {

@@ -47,7 +47,7 @@ const listKeys = async () => {
     ...(found.lease !== undefined && { lease: found.lease }),
   }));
 };
-const value = async () => (await listKeys()).find((one) => one.key === key(entry))?.value;
+const readValue = async () => (await listKeys()).find((one) => one.key === key(entry))?.value;
 
 /** Clears the server and puts one key with text of another program; returns the key's value as read. */
 async function putForeignText(text = '{ "limit" : 0.0 }') {
@@ -102,7 +102,7 @@ describe.skipIf(!server)("keys of etcd", () => {
       const outcome = loss === "request" ? "not_done" : "done";
       expect(await open().resolve!(entry, one, neverAborted)).toBe(outcome);
       expect(await system.resolve!(entry, one, neverAborted)).toBe(outcome);
-      expect(await value()).toBe(loss === "request" ? '{ "limit" : 0.0 }' : '{"limit":1}');
+      expect(await readValue()).toBe(loss === "request" ? '{ "limit" : 0.0 }' : '{"limit":1}');
     },
   );
 
@@ -114,7 +114,7 @@ describe.skipIf(!server)("keys of etcd", () => {
       done: false,
       rejected: expect.stringContaining("given up"),
     });
-    expect(await value()).toBe('{ "limit" : 0.0 }');
+    expect(await readValue()).toBe('{ "limit" : 0.0 }');
     expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
   });
 
@@ -130,13 +130,13 @@ describe.skipIf(!server)("keys of etcd", () => {
     await isUnanswered;
     server!.signal("SIGCONT");
     const outcome = await system.resolve!(entry, one, neverAborted);
-    expect(await value()).toBe(outcome === "done" ? '{"limit":1}' : '{ "limit" : 0.0 }');
+    expect(await readValue()).toBe(outcome === "done" ? '{"limit":1}' : '{ "limit" : 0.0 }');
     const late = await system.read(entry, neverAborted);
     await system.resolve!(entry, one, neverAborted);
     expect(await system.read(entry, neverAborted)).toEqual(late);
   });
 
-  test("after a crash during writes the writes that the server stored are reported as done", async () => {
+  test("after a crash during writes the key has the last answered write, or the one under way", async () => {
     const before = await putForeignText();
     let expected = before;
     const written: string[] = [];
@@ -151,7 +151,7 @@ describe.skipIf(!server)("keys of etcd", () => {
       expected = { value: i, version: result.version, raw: encodeBase64(String(i)) };
     }
     await crashed;
-    const stored = (await value())!;
+    const stored = (await readValue())!;
     // The last write that was answered, or the one in which the server was killed.
     expect([written.at(-1) ?? '{ "limit" : 0.0 }', String(written.length)]).toContain(stored);
   });
@@ -306,6 +306,7 @@ describe.skipIf(!server)("keys of etcd", () => {
       await server!.crash();
       await end();
       expect((await asWriter.read(entry, neverAborted)).value).toEqual(entry.value);
+      // The first login, and one after each end of the sessions.
       expect(paths.filter((path) => path.endsWith("authenticate"))).toHaveLength(3);
     });
 

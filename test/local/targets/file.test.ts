@@ -478,7 +478,10 @@ test("nothing, null and a change that sets nothing are distinguished", async () 
   expect(await readPrevious(adapter.apply(b, neverAborted))).toEqual({ value: null });
   const without = change("chg_c", { value: undefined });
   expect(await readPrevious(adapter.apply(without, neverAborted))).toEqual({ value: "value of chg_b" });
-  expect(await readPrevious(adapter.apply(without, neverAborted)), "its repetition kept nothing").toBeUndefined();
+  expect(
+    await readPrevious(adapter.apply(without, neverAborted)),
+    "a repetition has no previous value",
+  ).toBeUndefined();
 });
 
 test("an apply after a rollback returns the previous value at that time", async () => {

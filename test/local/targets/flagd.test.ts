@@ -279,6 +279,7 @@ test.skipIf(typeof reader === "string")("the official reader sees an apply, its 
   const core = await loadReader();
   const users = Array.from({ length: 2000 }, (_, i) => ({ targetingKey: `user-${i}` }));
   const on = users.filter((user) => core.resolveBooleanEvaluation("new-checkout", false, user).value).length;
+  // About 10 % of the users.
   expect(on).toBeGreaterThan(140);
   expect(on).toBeLessThan(260);
 });

@@ -238,7 +238,7 @@ test("rewritten history is drift; a rollback then removes only the patch's remai
   expect([await rollback(change(secondPatch, "chg_b"), true), await tip()]).toEqual(["rolled_back", tipBefore]);
 });
 
-test("through the service two patches of one target are applied and rolled back in one order", async () => {
+test("two patches of one target are rolled back by the service in the order of their applies", async () => {
   const { propose, system, show } = await openRepository();
   const api = await service({ adapter: targetAdapter(system, { store: memoryStore(), clock }) });
   const applied: string[] = [];

@@ -141,7 +141,7 @@ async function makeEtcdScenario(): Promise<TargetScenario> {
   };
 }
 
-/** Number of scenarios for slow systems: in the short run, and at most. */
+/** Number of scenarios for slow systems: in the short run, at most, and in one test. */
 const SLOW_SYSTEMS = { few: 1, most: 100, slice: 5 };
 
 const SYSTEMS = {

@@ -211,13 +211,13 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     const name = newFlag();
     const one = change(name, flag(10));
     await openUnleash().apply(one);
-    let read: { stage: string }[] = [];
+    let lastLifecycle: { stage: string }[] = [];
     const stages: string[] = [];
     const { system } = openUnleash({
       async fetch(url, init) {
         const answer = await fetch(url, init);
-        if (String(url).endsWith("/lifecycle")) read = (await answer.clone().json()) as typeof read;
-        if (String(url).endsWith(`/archive/${name}`)) stages.push(...read.map(({ stage }) => stage));
+        if (String(url).endsWith("/lifecycle")) lastLifecycle = (await answer.clone().json()) as typeof lastLifecycle;
+        if (String(url).endsWith(`/archive/${name}`)) stages.push(...lastLifecycle.map(({ stage }) => stage));
         return answer;
       },
     });
@@ -431,6 +431,7 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     return { attempt, result: system.compareAndSet(entry, next, expected, attempt, neverAborted) };
   };
   const now = () => new Date().toISOString();
+  /** A time so long ago that a request from then can no longer arrive. */
   const longAgo = "2026-01-02T03:04:05.678Z";
 
   test.each([

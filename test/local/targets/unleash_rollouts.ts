@@ -13,8 +13,8 @@ const ENVIRONMENT = "development";
 const FEATURES = "/api/admin/projects/default/features";
 const USERS = Array.from({ length: 1000 }, (_, at) => ({ userId: `user-${at}` }));
 const SHARES = STAGES.steps.map(({ share }) => share);
-const UNCHANGED_RATES: [number, number] = [0.2, 0.2];
-const WORSE_RATES: [number, number] = [0.1, 0.2];
+const UNCHANGED_RATES: [treated: number, control: number] = [0.2, 0.2];
+const WORSE_RATES: [treated: number, control: number] = [0.1, 0.2];
 
 /** The flags before the rollouts, by name. */
 const BEFORE = {

@@ -230,6 +230,7 @@ test("temporary files of killed processes are removed, and no others", async () 
   const newTemporary = `.product.json.${randomUUID()}.tmp`;
   const others = [`.other.json.${randomUUID()}.tmp`, ".product.json.mine.tmp", "product.json.tmp"];
   for (const name of [oldTemporary, newTemporary, ...others]) await fs.writeFile(join(folder, name), "{");
+  // Temporary files that are older than a minute belong to killed processes.
   for (const name of [oldTemporary, ...others]) await fs.utimes(join(folder, name), NOW / 1000 - 61, NOW / 1000 - 61);
   await fs.utimes(join(folder, newTemporary), NOW / 1000 - 59, NOW / 1000 - 59);
   await open().apply(a, neverAborted);
@@ -264,6 +265,7 @@ test("a reader never sees a partial file", async () => {
     await rollback(change(`chg_${i}`, { value: "y".repeat(i * 300) }));
   }
   reader.postMessage("stop");
+  // The revision of the first apply, and two of each round.
   expect(await finished).toMatchObject({ newest: 301 });
 });
 
