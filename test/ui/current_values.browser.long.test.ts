@@ -133,6 +133,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     expect(JSON.parse(await ana.getByLabel("New value").inputValue())).toEqual({ max: 99 });
     expect(await ana.getByLabel("Summary").inputValue()).toBe("Keep what the host product holds at limits.e");
 
+    // After three restores the service rejects the fourth.
     for (const max of [99, 98, 97, 96]) {
       if (max < 99) await setElsewhere(max);
       await visit(ana, service.url, changePath(id));

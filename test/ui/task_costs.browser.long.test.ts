@@ -31,7 +31,7 @@ describe.skipIf(!browser)("the cost of a task", () => {
         clicks++;
         await target.click();
       },
-      /** Prints the counts of a task and requires at most `maxClicks` clicks. */
+      /** Prints the counts of a task, which is named by a letter and words, and requires at most `maxClicks` clicks. */
       end: (task: string, maxClicks: number) => {
         const ms = Math.round(performance.now() - startedAt);
         process.stdout.write(`task ${task}: ${clicks} clicks, ${requests} requests, ${ms} ms\n`);

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { listChangedPaths } from "../../local/ui/domain/changed_paths.ts";
 import { diffLines, type DiffLine, foldUnchanged, patchLines } from "../../local/ui/domain/text_diff.ts";
 
+/** Formats each line as the first letter of its side (same, before or after) and its text. */
 const formatLines = (lines: readonly DiffLine[]): string[] => lines.map(({ side, text }) => side[0] + text);
 const listChangedWords = (lines: readonly DiffLine[]): string[] =>
   lines.flatMap(({ text, changed = [] }) => changed.map(([from, to]) => text.slice(from, to)));
@@ -19,6 +20,7 @@ test("two changed lines of 3,502 make four diff lines, and distant lines are fol
   const after = before.with(1000, "line one thousand").with(3000, "line three thousand");
   const lines = diffLines(before.join("\n"), after.join("\n"));
   expect(lines.filter(({ side }) => side !== "same")).toHaveLength(4);
+  // Three unchanged lines before and after each change are not folded.
   const blocks = foldUnchanged(lines);
   expect(blocks.map(({ folded, lines: { length } }) => [folded, length])).toEqual([
     [true, 997],
