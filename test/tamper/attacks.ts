@@ -47,14 +47,11 @@ export const ATTACKS: Attack[] = [
   },
   {
     title: "an entry edited, its own hash made right",
-    entries: ({ entries }) =>
-      replaceEntry(
-        entries,
-        TAMPERED_ID,
-        rehashed(replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID))), TAMPERED_ID - 1)[
-          TAMPERED_ID - 1
-        ]!,
-      ),
+    entries: ({ entries }) => {
+      const edited = replaceEntry(entries, TAMPERED_ID, editEntry(entryAt(entries, TAMPERED_ID)));
+      const withNewHashes = rehashed(edited, TAMPERED_ID - 1);
+      return replaceEntry(entries, TAMPERED_ID, entryAt(withNewHashes, TAMPERED_ID));
+    },
   },
   { title: "an entry removed from the middle", entries: ({ entries }) => replaceEntry(entries, TAMPERED_ID) },
   {

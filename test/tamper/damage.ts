@@ -52,11 +52,11 @@ export function cutExport({ entries }: World, lengths: readonly number[], refere
   return lengths.map((length) => ({
     title: `cut off after byte ${length}`,
     log: log.subarray(0, length),
-    evidence: evidence,
+    evidence,
   }));
 }
 
-/** Lists logs with correct hashes that break another rule of the format. */
+/** Lists logs with correct hashes that break another rule of the format, at line 81 (index 80). */
 export function makeInvalidLogs({ entries }: World): (Sample & { rule: string })[] {
   const withEdit = (title: string, rule: string, fields: Partial<(typeof entries)[number]>) => {
     const log = write(rehashed(entries.with(80, { ...entries[80]!, ...fields }), 80));

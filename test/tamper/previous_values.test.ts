@@ -28,6 +28,7 @@ const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[]
 test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 : 0) + seed))(
   "rollbacks never restore a forged previous value: seed %i",
   async (seed) => {
+    // The factor makes generators of adjacent seeds start far apart.
     const pick = seededIntegers(seed * 2_654_435_761);
     const store = memoryStore();
     const target = await openFileAdapter({ store });

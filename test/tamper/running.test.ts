@@ -63,7 +63,7 @@ const FORGED_FIELDS: Record<string, unknown> = {
   proposer: "eve",
 };
 
-/** The entry with a forged detail, time or event type. */
+/** Returns the entry with a forged detail, time or event type. */
 function forgeEntry(entry: AuditEntry, pick: Pick): AuditEntry {
   const detail = {
     ...JSON.parse(entry.detail),
@@ -204,10 +204,9 @@ async function requestActions(
 ): Promise<void> {
   const ids = [...new Set([...changes, pickOne(listIds(truth), pick), pickOne(listIds(truth), pick)])];
   for (const id of ids) {
-    const status = () => truth.records.get(id)!.change;
     for (const action of ["apply", "approve", "rollback"] as const) {
       const { status: code, body } = await api.act(action, id);
-      const before = status();
+      const before = truth.records.get(id)!.change;
       const legal = { apply: "approved", approve: "pending_consent", rollback: "applied" }[action];
       if (harmless && before.status === legal) expect(code, `${action} of ${id}: ${JSON.stringify(body)}`).toBe(200);
       if (code >= 300) continue;
@@ -265,7 +264,7 @@ async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> 
     expect((await verify(await exportLog(store), [cosigned])).verdict, title).toBe("bad");
   }
   const cyclesFirst = pick(2) === 1;
-  const cycles = async () => {
+  const runTwoCycles = async () => {
     for (let cycle = 0; cycle < 2; cycle++) {
       clock.advance(MINUTE);
       await scanIntegrity(fork.deps);
@@ -273,13 +272,13 @@ async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> 
     if (effects.isReported)
       expect(hasReport(fork) || (await isRepairedByRollback(fork, effects)), `${title}: reported`).toBe(true);
   };
-  if (cyclesFirst) await cycles();
+  if (cyclesFirst) await runTwoCycles();
   await requestActions(fork, forkTruth, effects, pick);
   // An edit of one record does not stop others.
   if (effects.changes.length > 0 || !effects.isReported)
     expect(await fork.bring("rolled_back", { target: "t.new" }), title).toBeDefined();
   // The actions in between have changed the rows of the indexes.
-  if (!cyclesFirst && !effects.cosigned && !effects.harmless) await cycles();
+  if (!cyclesFirst && !effects.cosigned && !effects.harmless) await runTwoCycles();
 }
 
 const cosignedState = ({ entries }: Truth, length: number) => {

@@ -88,6 +88,7 @@ export async function forkCore({ deps }: Core): Promise<Core & { adapter: Return
   for (const { id, value } of await store.list("changes", { limit: 100 }))
     if (value.change.status === "applied") adapter.host.set(id, "applied");
   const ids = countedIds();
+  // Skips ids that the copied changes have.
   for (let count = 0; count < 1000; count++) ids.uuid(0);
   const clock = testClock(deps.clock.iso());
   return { ...makeCore(await openDeps({ store, clock, ids, intent: INTENT, adapter })), adapter };
