@@ -1,6 +1,7 @@
 /**
  * node test/crash/kill.mjs [--kills N] [--short] [--minutes M] [--seed S] [--slow MS] [--prove]: kills the built program
- * with SIGKILL under eight writing clients, starts it again, and compares it with every receipt. Exit code 1: a fault.
+ * with SIGKILL under eight writing clients, starts it again, and compares it with every receipt. A start longer than `--slow` is a
+ * fault. `--prove`: programs with one protection removed, whose faults must be found. Exit code 1: a fault.
  */
 import { cp, mkdtemp, open, readFile, symlink } from "node:fs/promises";
 import { rmSync } from "node:fs";

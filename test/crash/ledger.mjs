@@ -4,8 +4,12 @@ import { ask } from "./service.mjs";
 
 /** Order of the statuses of a change in this test. */
 const RANK = { pending_consent: 0, approved: 1, applied: 2, rolled_back: 3 };
-const STATUS = { change_proposed: "pending_consent", consent_decision: "approved", change_applied: "applied" };
-const STATUS_AFTER_EVENT = { ...STATUS, change_rolled_back: "rolled_back" };
+const STATUS_AFTER_EVENT = {
+  change_proposed: "pending_consent",
+  consent_decision: "approved",
+  change_applied: "applied",
+  change_rolled_back: "rolled_back",
+};
 
 /** Creates an empty ledger; each failed check adds to `faults`. */
 export function newLedger() {

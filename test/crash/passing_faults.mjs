@@ -12,7 +12,8 @@ import { compare, FOLDER, intent, JOURNAL, newFolder, program, say, verdict } fr
 
 /** Time within which the probes must report a fault; enough for two cycles of a second. */
 const LIMIT_MS = 10_000;
-const STEP_LIMIT_MS = 100;
+/** Pause between two requests that wait for a condition. */
+const PAUSE_MS = 100;
 
 /** Repeats a request until it returns a value; adds a fault to the ledger after the time limit. */
 async function waitUntil(ledger, condition, read) {
@@ -24,11 +25,11 @@ async function waitUntil(ledger, condition, read) {
       ledger.fault("answer", `within ${LIMIT_MS / 1000} s not: ${condition}`);
       return { value: undefined, took: LIMIT_MS };
     }
-    await wait(STEP_LIMIT_MS);
+    await wait(PAUSE_MS);
   }
 }
 
-const metric = async (url, name) => {
+const readMetric = async (url, name) => {
   const text = await (await fetch(`${url}/api/metrics`)).text();
   return Number(new RegExp(`^countersign_${name} (.*)$`, "m").exec(text)?.[1]);
 };
@@ -69,7 +70,7 @@ async function expectRejection(service, ledger, { message }) {
   const metrics = await waitUntil(
     ledger,
     "countersign_writes_taken is 0",
-    async () => (await metric(url, "writes_taken")) === 0,
+    async () => (await readMetric(url, "writes_taken")) === 0,
   );
   const livez = await ask(url, "/livez");
   const audit = await ask(url, "/api/product/audit?limit=10");
@@ -84,12 +85,12 @@ async function expectWrites(service, ledger, session) {
   const { url } = service;
   const taken = await waitUntil(ledger, "writes are taken again", session.canWrite);
   const ready = await waitUntil(ledger, "/readyz says yes", async () => (await ask(url, "/readyz")).status === 200);
-  await waitUntil(ledger, "countersign_writes_taken is 1", async () => (await metric(url, "writes_taken")) === 1);
+  await waitUntil(ledger, "countersign_writes_taken is 1", async () => (await readMetric(url, "writes_taken")) === 1);
   return `taken again after ${taken.took} ms, ready ${ready.took} ms later`;
 }
 
 /** Runs one experiment on a service of its own, then compares the next start with the receipts. */
-async function experiment(home, name, run, { mount } = {}) {
+async function runExperiment(home, name, run, { mount } = {}) {
   const folder = await newFolder(home);
   const ledger = newLedger();
   const disk = join(folder, FOLDER);
@@ -121,8 +122,8 @@ async function proposeUntilRejected(session, ledger, maxWrites = 3000) {
   ledger.fault("answer", `${maxWrites} writes were taken in spite of the fault`);
 }
 
-const fullDisk = (home) =>
-  experiment(
+const testFullDisk = (home) =>
+  runExperiment(
     home,
     "a full disk",
     async ({ service, ledger, session, resize }) => {
@@ -137,8 +138,8 @@ const fullDisk = (home) =>
 /** Sets a limit of a running process with `prlimit`. */
 const setLimit = ({ child: { pid } }, option) => execFileSync("prlimit", ["--pid", String(pid), option]);
 
-const fileSize = (home) =>
-  experiment(home, "a limit of file sizes", async ({ service, ledger, session }) => {
+const testFileSizeLimit = (home) =>
+  runExperiment(home, "a limit of file sizes", async ({ service, ledger, session }) => {
     await session.propose();
     setLimit(service, "--fsize=4096:");
     await proposeUntilRejected(session, ledger);
@@ -148,7 +149,7 @@ const fileSize = (home) =>
   });
 
 /** Returns the lowest free file descriptor of a process, over several samples, because the process opens files now and then. */
-async function lowestFree(pid) {
+async function findLowestFreeDescriptor(pid) {
   let lowest = Infinity;
   for (let count = 0; count < 10; count++) {
     const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
@@ -159,12 +160,12 @@ async function lowestFree(pid) {
 }
 
 /** While no file can be opened, writes continue; an erasure ends when files can be opened again. */
-const openFiles = (home) =>
-  experiment(home, "a limit of open files", async ({ service, ledger, session, folder }) => {
+const testOpenFileLimit = (home) =>
+  runExperiment(home, "a limit of open files", async ({ service, ledger, session, folder }) => {
     const erase = await session.prepareErasure();
     const { pid } = service.child;
     const before = execFileSync("prlimit", ["--pid", String(pid), "--nofile", "-o", "SOFT", "--noheadings"]);
-    setLimit(service, `--nofile=${await lowestFree(pid)}:`);
+    setLimit(service, `--nofile=${await findLowestFreeDescriptor(pid)}:`);
     await erase();
     await waitUntil(ledger, "the log says EMFILE", async () => service.log.some((line) => line.includes("EMFILE")));
     if (!(await session.canWrite())) ledger.fault("answer", "writes are refused although the journal is open");
@@ -183,8 +184,8 @@ function rescue(folder, service, file, ledger) {
   execFileSync("sh", ["-c", command], { cwd: folder });
 }
 
-const journalRemoved = (home) =>
-  experiment(home, "the journal removed and copied back", async ({ service, ledger, session, folder }) => {
+const testRemovedJournal = (home) =>
+  runExperiment(home, "the journal removed and copied back", async ({ service, ledger, session, folder }) => {
     for (let count = 0; count < 10; count++) await session.propose();
     rmSync(join(folder, JOURNAL));
     await proposeUntilRejected(session, ledger);
@@ -195,11 +196,10 @@ const journalRemoved = (home) =>
     return refused;
   });
 
-const sealedRemoved = (home) =>
-  experiment(home, "a sealed file removed and copied back", async ({ service, ledger, session, folder }) => {
-    await (
-      await session.prepareErasure()
-    )();
+const testRemovedSealedFile = (home) =>
+  runExperiment(home, "a sealed file removed and copied back", async ({ service, ledger, session, folder }) => {
+    const erase = await session.prepareErasure();
+    await erase();
     const sealed = join(folder, FOLDER, "state.json.journal.000001.jsonl");
     // Compaction writes the sealed file again, then the catalog: a file removed before that would be written again.
     const catalog = join(folder, FOLDER, "state.json.journal.catalog");
@@ -207,7 +207,11 @@ const sealedRemoved = (home) =>
     renameSync(sealed, `${sealed}.away`);
     const { url } = service;
     const noticed = await waitUntil(ledger, "/readyz says no", async () => (await ask(url, "/readyz")).status === 503);
-    await waitUntil(ledger, "countersign_sealed_damage is 1", async () => (await metric(url, "sealed_damage")) === 1);
+    await waitUntil(
+      ledger,
+      "countersign_sealed_damage is 1",
+      async () => (await readMetric(url, "sealed_damage")) === 1,
+    );
     rescue(folder, service, "state.json.journal.000001.jsonl", ledger);
     rmSync(`${sealed}.away`);
     return `noticed after ${noticed.took} ms, ${await expectWrites(service, ledger, session)}`;
@@ -215,8 +219,8 @@ const sealedRemoved = (home) =>
 
 const BIG = JSON.stringify("x".repeat(20_000));
 
-const compactionWithoutRoom = (home) =>
-  experiment(
+const testCompactionWithoutRoom = (home) =>
+  runExperiment(
     home,
     "an erasure with too little room to compact",
     async ({ service, ledger, session, folder }) => {
@@ -224,19 +228,20 @@ const compactionWithoutRoom = (home) =>
       const erase = await session.prepareErasure();
       const { bavail, bsize } = statfsSync(join(folder, FOLDER));
       const filler = join(folder, FOLDER, "filler");
+      // Leaves room for writes, and less than the compaction of the proposals needs.
       writeFileSync(filler, Buffer.alloc(bavail * bsize - 700_000));
       await erase();
       const { url } = service;
       const noticed = await waitUntil(
         ledger,
         "countersign_compaction_failed is 1",
-        async () => (await metric(url, "compaction_failed")) === 1,
+        async () => (await readMetric(url, "compaction_failed")) === 1,
       );
       rmSync(filler);
       const done = await waitUntil(
         ledger,
         "countersign_compaction_failed is 0",
-        async () => (await metric(url, "compaction_failed")) === 0,
+        async () => (await readMetric(url, "compaction_failed")) === 0,
       );
       const parts = readdirSync(join(folder, FOLDER)).filter((name) => /journal\.\d+\.jsonl$/.test(name));
       if (parts.length > 2) ledger.fault("answer", `${parts.length} files were sealed for one erasure`);
@@ -249,9 +254,11 @@ const compactionWithoutRoom = (home) =>
 export async function runPassingFaults(home) {
   let faultyRuns = 0;
   const count = (ledger) => void (ledger?.faults.length > 0 && faultyRuns++);
-  count(await fullDisk(home));
+  count(await testFullDisk(home));
   if (process.platform !== "linux") say("limits and removed files: skipped, they need Linux");
-  else for (const run of [fileSize, openFiles, journalRemoved, sealedRemoved]) count(await run(home));
-  count(await compactionWithoutRoom(home));
+  else
+    for (const run of [testFileSizeLimit, testOpenFileLimit, testRemovedJournal, testRemovedSealedFile])
+      count(await run(home));
+  count(await testCompactionWithoutRoom(home));
   return faultyRuns;
 }

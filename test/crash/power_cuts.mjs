@@ -53,7 +53,8 @@ for (const [name, value] of Object.entries({
   "cuts that lost something": total.lost,
 }))
   say(`${name.padEnd(34)} ${value}`);
-process.exitCode = total.lost > 0 === Boolean(options.prove) ? 0 : 1;
+const hasLoss = total.lost > 0;
+process.exitCode = hasLoss === Boolean(options.prove) ? 0 : 1;
 
 /** Records one run of the program and tests power cuts of it. */
 async function testRun(folder, count) {

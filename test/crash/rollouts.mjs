@@ -143,8 +143,8 @@ const atKills = { orders: 0, steps: {} };
 async function compare() {
   const { changes, leases } = await readState();
   for (let slot = 0; slot < SLOTS; slot++) {
-    const ofSlot = [...changes].filter(([, change]) => change.slot === slot && !change.isOver);
-    const shares = ofSlot.map(([, { share }]) => share);
+    const changesOfSlot = [...changes].filter(([, change]) => change.slot === slot && !change.isOver);
+    const shares = changesOfSlot.map(([, { share }]) => share);
     const leasesOfSlot = leases.filter(({ change_id }) => changes.get(change_id)?.slot === slot);
     const orderedShares = leasesOfSlot.map((lease) =>
       lease.operation === "rollback" ? 0 : findShare(lease.step ?? 0),
@@ -154,7 +154,7 @@ async function compare() {
     if (!allowed.includes(share))
       fault(`slot ${slot} exposes ${share}, and the log and the orders say ${allowed.join(", ")}`);
     atKills.orders += leasesOfSlot.filter(({ operation }) => ORDERS.includes(operation)).length;
-    for (const [id, { step }] of ofSlot)
+    for (const [id, { step }] of changesOfSlot)
       if (step >= 0 || leasesOfSlot.length > 0) {
         hitRollouts.add(id);
         atKills.steps[step] = (atKills.steps[step] ?? 0) + 1;
