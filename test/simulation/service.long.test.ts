@@ -84,6 +84,7 @@ async function runRollout(
     }
     passHours(HOURS_PER_DECISION);
     const share = current.share / 10_000;
+    // The number of users with the value is binomial, here approximated by a normal number.
     const count = Math.round(USERS_A_DAY * share + Math.sqrt(USERS_A_DAY * share * (1 - share)) * normal(next));
     const rows = Object.entries(cells).map(([kpi, cell]) => {
       treated.add(cell.treated as Sums, count, next);

@@ -27,6 +27,7 @@ export const normal = (next: Uniform): number => Math.sqrt(-2 * Math.log(1 - nex
 /** Value of a user, and of a ratio the denominator. */
 export type DrawUser = (next: Uniform) => readonly [x: number, y?: number];
 
+/** Users of a block, number of blocks, and sums that are stored for each block. */
 const BLOCK = 64;
 const BLOCKS = 4000;
 const FIGURES = 5;
