@@ -107,6 +107,7 @@ test(
         (await post(server, "propose", { tenant_id: "t1", kind: "config", target, summary: "s" })).body.created_at,
       );
     const proposedAt = await propose("ui.a");
+    // The clock starts 60 hours ago, and the third step ends at the present.
     for (const hours of [27.5, 55, 60]) {
       server.child.kill("SIGUSR2");
       await expect.poll(() => propose(`later.${hours}`)).toBeGreaterThanOrEqual(proposedAt + hours * HOUR_MS);

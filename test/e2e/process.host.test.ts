@@ -118,7 +118,7 @@ describe.concurrent("a start", () => {
   });
 });
 
-/** Runs a suggested command, split like in a shell. */
+/** Sends the request of a suggested `curl` command, whose words are split at spaces. */
 async function curl(command: string): Promise<Record<string, unknown>> {
   const words = command.split(" ");
   const valuesOf = (flag: string) => words.filter((_, index) => words[index - 1] === flag);

@@ -17,7 +17,7 @@ afterEach(killAll);
 const post = (url: string, name: string, fields: Record<string, string>) =>
   fetch(`${url}/api/product/${name}`, { method: "POST", body: new URLSearchParams(fields) });
 
-/** Makes three proposals, stops the service, and changes one word of the second entry in the journal. */
+/** Makes three proposals, stops the service, and changes the tenant in the second proposal's entry, which is entry 3 of the log. */
 async function editJournal(fixesChecksum: boolean): Promise<{ journal: string; offset: number }> {
   const server = await serve(cwd, ARGS);
   for (const tenant_id of ["one", "two", "three"])
