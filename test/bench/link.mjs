@@ -33,11 +33,10 @@ const answer = {
 const clock = { now: Date.now };
 const timers = {
   now: () => performance.now(),
-  after: (ms, run) =>
-    (
-      (timer) => () =>
-        clearTimeout(timer)
-    )(setTimeout(run, ms)),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
 };
 
 /** Exchanges lines of JSON; calls `onMessage` for each received line and returns a function that sends one. */
@@ -51,7 +50,11 @@ function lines(socket, onMessage) {
   });
   let out = "";
   return (message) => {
-    if (out === "") process.nextTick(() => (socket.write(out), (out = "")));
+    if (out === "")
+      process.nextTick(() => {
+        socket.write(out);
+        out = "";
+      });
     out += `${JSON.stringify(message)}\n`;
   };
 }
@@ -80,6 +83,7 @@ async function serve(link) {
     return server.address().port;
   };
   const plain = await listen((socket) => {
+    // Waits for the answer, as the link waits for its `answer` function.
     const send = lines(socket, async ({ id }) => send({ id, ...(await Promise.resolve(answer)) }));
   });
   process.send({ plain, linked: await listen((socket) => linkOver(link, socket, "server")) });
@@ -154,11 +158,11 @@ if (process.send) {
     const pairs = [];
     for (let round = 0; round < ROUNDS; round++)
       pairs.push({ linked: await rate(asks.linked), plain: await rate(asks.plain) });
-    const of = (name) => Math.round(median(pairs.map((pair) => pair[name])));
+    const medianRate = (name) => Math.round(median(pairs.map((pair) => pair[name])));
     const ratio = median(pairs.map((pair) => pair.linked / pair.plain));
     console.log(`${ROUNDS} rounds of ${SECONDS} s each, in turn; Node ${process.version}`);
     console.log(
-      `questions answered over the link: ${of("linked")}/s against ${of("plain")}/s as plain JSON lines, ratio ${ratio.toFixed(3)}`,
+      `questions answered over the link: ${medianRate("linked")}/s against ${medianRate("plain")}/s as plain JSON lines, ratio ${ratio.toFixed(3)}`,
     );
   } finally {
     child.kill();

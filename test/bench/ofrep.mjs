@@ -95,13 +95,13 @@ async function compare(name, service, reference, requests) {
   );
   const ratio = Number.isNaN(ofCpu) ? ofRate : ofCpu;
   isMet &&= ratio >= MUST;
-  const [serviceFigures, referenceFigures] = [
+  const [serviceCpu, referenceCpu] = [
     medianOf((pair) => pair.serviceFigures.cpu),
     medianOf((pair) => pair.referenceFigures.cpu),
   ].map((cpu) => cpu.toFixed(1));
   const rate = `${Math.round(medianOf((pair) => pair.serviceFigures.perSecond))}/s, ${ofRate.toFixed(2)} of its rate`;
   console.log(
-    `${name.padEnd(28)} ${ratio.toFixed(2)}  must ${MUST}  ${serviceFigures} µs, ${referenceFigures} µs alone; ${rate}; ${Math.round(bytes)} bytes`,
+    `${name.padEnd(28)} ${ratio.toFixed(2)}  must ${MUST}  ${serviceCpu} µs, ${referenceCpu} µs alone; ${rate}; ${Math.round(bytes)} bytes`,
   );
 }
 

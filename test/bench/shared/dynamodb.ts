@@ -48,6 +48,7 @@ function measuringFetch(ms: number, isCharging = true) {
   return { send, take };
 }
 
+/** Returns the size of an item in bytes, by the rules in AWS' documentation. */
 const itemBytes = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => {
     const { S, N, B, M } = value;

@@ -164,9 +164,9 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
       rates.near.push(await measureProposals([near], count, counters.near));
       rates.far.push(await measureProposals([far], count, counters.far));
     }
-    const of = (name: keyof typeof rates, other: keyof typeof rates) =>
+    const formatRatio = (name: keyof typeof rates, other: keyof typeof rates) =>
       median(rates[name].map(({ perSecond }, index) => perSecond / rates[other][index]!.perSecond)).toFixed(2);
-    const rate = (name: keyof typeof rates) => {
+    const describeRate = (name: keyof typeof rates) => {
       const figure = (key: keyof Rate): number => median(rates[name].map((measured) => measured[key]));
       const details = `${Math.round(figure("cpu"))} µs each, ${figure("perCommit").toFixed(1)} a commit, ${figure("tries").toFixed(2)} tries a commit`;
       return `${Math.round(figure("perSecond"))}/s${name === "plain" ? "" : `, ${details}`}`;
@@ -175,13 +175,19 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
     console.log(
       `Postgres, ${CLIENTS} clients, ${rounds} rounds of ${count}; ratios are medians of the rounds; load of the machine ${busy}`,
     );
-    console.log(`  plain chained SQL function   ${rate("plain")}`);
+    console.log(`  plain chained SQL function   ${describeRate("plain")}`);
     console.log(
-      `  one process                  ${rate("one")}, ${of("one", "plain")} of the plain function (must 1.0)`,
+      `  one process                  ${describeRate("one")}, ${formatRatio("one", "plain")} of the plain function (must 1.0)`,
     );
-    console.log(`  three processes              ${rate("three")}, ${of("three", "one")} of one (must 0.8)`);
-    console.log(`  one alone                    ${rate("near")}, ${of("near", "plain")} of the plain function`);
-    console.log(`  one alone, 2 ms away         ${rate("far")}, ${of("far", "near")} of that (must 0.67)`);
+    console.log(
+      `  three processes              ${describeRate("three")}, ${formatRatio("three", "one")} of one (must 0.8)`,
+    );
+    console.log(
+      `  one alone                    ${describeRate("near")}, ${formatRatio("near", "plain")} of the plain function`,
+    );
+    console.log(
+      `  one alone, 2 ms away         ${describeRate("far")}, ${formatRatio("far", "near")} of that (must 0.67)`,
+    );
   } finally {
     await Promise.all([...services, near, far].map(stop));
     link.stop();
