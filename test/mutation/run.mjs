@@ -34,18 +34,18 @@ for (const signal of ["SIGINT", "SIGTERM"])
   });
 
 for (const [name, { sources }] of Object.entries(GROUPS)) {
-  const mutate = values.short ? changedLines(sources) : filesIn(sources);
+  const mutate = values.short ? listChangedLines(sources) : listSourceFiles(sources);
   if (mutate.length > 0) await test(name, mutate);
   else say(`${name}: ${values.short ? "no line was changed" : "no file has this name"}`);
 }
 
-function filesIn(sources) {
+function listSourceFiles(sources) {
   const files = readdirSync(sources).map((file) => sources + file);
   return files.filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)));
 }
 
 /** Lists ranges of lines, as Stryker reads them. */
-function changedLines(sources) {
+function listChangedLines(sources) {
   const diff = execFileSync("git", ["diff", "-U0", "HEAD~1", "--", sources], { encoding: "utf8", maxBuffer: 1e9 });
   const ranges = [];
   let file;
