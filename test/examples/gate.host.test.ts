@@ -42,7 +42,7 @@ beforeAll(async () => {
     gateTokens: gateTokenVerifier(readGateIssuers(JSON.stringify({ issuers: [issuer] })), { clock, fetch }),
   });
   for (const target of ["deploy/42/production", "terraform/shop-production", "terraform/infrastructure/default"])
-    for (const state of ["waiting", "allowed"] as const) await release(target, state);
+    for (const state of ["waiting", "allowed"] as const) await proposeRelease(target, state);
   const listen = async (listener: Server) => {
     await once(listener.listen(0, "127.0.0.1"), "listening");
     return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
@@ -65,7 +65,8 @@ afterAll(async () => {
   }
 });
 
-async function release(target: string, state: "waiting" | "allowed"): Promise<void> {
+/** Proposes the release of a head, and approves it if it is to be allowed. */
+async function proposeRelease(target: string, state: "waiting" | "allowed"): Promise<void> {
   const head = HEADS[state];
   const value = target.startsWith("deploy/") ? { repository_id: 42, environment: "production", head } : { head };
   const { post } = client(app(deps));
@@ -171,7 +172,7 @@ const SHELLS: Record<string, Scripts> = {
 };
 
 describe.each(Object.entries(SHELLS))("%s", (_, shell) => {
-  test.each(STATES)("a release that is %s", async (state) => {
+  test.each(STATES)("its scripts end with 0 only for an allowed release: %s", async (state) => {
     const { scripts, env } = await shell(HEADS[state]);
     expect(scripts.length).toBeGreaterThan(0);
     let code = 0;
@@ -207,7 +208,7 @@ const ask = async (address: string, headers: HeadersInit): Promise<Answered> => 
   return (await response.json()) as Answered;
 };
 
-test.each(STATES)("Kargo: a release that is %s", async (state) => {
+test.each(STATES)("Kargo's conditions recognise a release that is %s", async (state) => {
   const { uses, config } = readYaml("kargo.yaml");
   expect(uses).toBe("http");
   const contextValues: Record<string, string> = {
@@ -228,7 +229,7 @@ test.each(STATES)("Kargo: a release that is %s", async (state) => {
   }).toEqual({ success: state === "allowed", failure: state === "refused" });
 });
 
-test.each(STATES)("Argo Rollouts: a release that is %s", async (state) => {
+test.each(STATES)("the conditions of Argo Rollouts recognise a release that is %s", async (state) => {
   const [{ provider, successCondition, failureCondition }] = readYaml("argo_rollouts.yaml").spec.metrics;
   const { url: address, headers, jsonPath } = provider.web;
   const fillArguments = (text: string) =>

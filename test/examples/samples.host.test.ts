@@ -21,7 +21,7 @@ afterAll(() => server?.stop());
 
 const timeAt = (minute: number) => new Date(Date.UTC(2026, 0, 2, 0, minute)).toISOString();
 
-/** Exposures of users in two steps, and events of these users before, within and after their steps. */
+/** Exposures of users in two steps: change, step, arm, user, time. */
 const EXPOSURES = [
   ["chg_a", 0, "treated", "u1", timeAt(0)],
   ["chg_a", 0, "treated", "u1", timeAt(5)],
@@ -31,6 +31,7 @@ const EXPOSURES = [
   ["chg_a", 1, "control", "u4", timeAt(61)],
   ["chg_b", 0, "treated", "u9", timeAt(0)],
 ];
+/** Events of these users before, within and after their steps: user, name, value, time. */
 const EVENTS = [
   ["u1", "purchase", 100, timeAt(3)],
   ["u1", "purchase", 700, timeAt(4)],

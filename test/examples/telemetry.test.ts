@@ -18,7 +18,7 @@ const readYaml = (name: string): any => parse(readText(name), { strict: true });
 
 const collector = readYaml("collector.yaml");
 const compose = readYaml("compose.yaml");
-const READY_URL = /--audit-otlp (http\S+)/.exec(readText("README.md"))![1]!;
+const README_URL = /--audit-otlp (http\S+)/.exec(readText("README.md"))![1]!;
 
 type Value = { stringValue: string } | { intValue: string };
 interface LogRecord {
@@ -50,7 +50,7 @@ test("the collector's pipeline is complete, and its addresses match the other fi
   const { receivers, exporters, service: running, ...rest } = collector;
   expect(rest).toEqual({});
   expect(running.pipelines).toEqual({ logs: { receivers: Object.keys(receivers), exporters: Object.keys(exporters) } });
-  expect(READY_URL).toBe(`http://${receivers.otlp.protocols.http.endpoint}`);
+  expect(README_URL).toBe(`http://${receivers.otlp.protocols.http.endpoint}`);
   const loki = readYaml("loki.yaml").server;
   const lokiUrl = `http://${loki.http_listen_address}:${loki.http_listen_port}`;
   expect(exporters["otlphttp/loki"].endpoint).toBe(`${lokiUrl}/otlp`);
@@ -70,7 +70,7 @@ test("the receiver accepts each entry, with all names that the dashboard uses", 
   await api.act("approve", change_id, {});
   await api.act("apply", change_id, {});
   const { port } = new URL(receiver.url);
-  const url = logsAddress(READY_URL.replace(/\d+$/, port));
+  const url = logsAddress(README_URL.replace(/\d+$/, port));
   await createPromptedAuditExport(api.deps, { url }).send();
   expect(receiver.accepted.map(({ headers }) => headers["content-type"])).toEqual(["application/json"]);
   const [{ resource, scopeLogs }] = JSON.parse(receiver.accepted[0]!.body).resourceLogs;
