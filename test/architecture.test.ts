@@ -90,7 +90,7 @@ test("a handler imports only lib and zod", () => {
   expect(describeImports(violations)).toEqual([]);
 });
 
-test("handlers/index.ts imports the handlers, lib and the router", () => {
+test("handlers/index.ts imports only the handlers, lib and the router", () => {
   const violations = listImportsIn("handlers").filter(
     ({ from, to }) => from === "handlers/index.ts" && !/^(?:handlers|lib)\//.test(to) && to !== "itty-router",
   );
@@ -169,6 +169,7 @@ test("the client imports only types from the service", () => {
 
 test("a start of the service loads no code for tests of intents", () => {
   const loadedFiles = new Set(["local/ui_server.ts"]);
+  // The loop also visits the files that it adds.
   for (const from of loadedFiles)
     for (const { to, lazy, typeOnly, from: file } of allImports)
       if (file === from && !lazy && !typeOnly) loadedFiles.add(to);

@@ -430,13 +430,13 @@ describe("alarms", () => {
 const NAMES = /^(?:FunctionName|TableName|RoleName|LogGroupName|ScheduleName|Name|StageName)$/;
 
 test("no resource has a fixed name, so that an account can have several stacks", () => {
-  const conditionName = (value: Any): string[] =>
+  const listFixedNames = (value: Any): string[] =>
     value === null || typeof value !== "object"
       ? []
       : Object.entries<Any>(value).flatMap(([key, inside]) =>
-          key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...conditionName(inside)],
+          key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...listFixedNames(inside)],
         );
-  expect(conditionName(resources)).toEqual([]);
+  expect(listFixedNames(resources)).toEqual([]);
   // SAM names a schedule after its function and event unless it is configured not to.
   const schedules = functions.flatMap(([, { Properties }]) =>
     Object.values<Any>(Properties.Events).filter(({ Type }) => Type === "ScheduleV2"),

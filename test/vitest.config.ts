@@ -9,14 +9,14 @@ import { Watchdog } from "./support/watchdog.ts";
 
 /** In a browser, in a short form: `npm test`, and in the long one: `npm run test:console`. */
 const BROWSER = "test/**/*.browser.test.ts";
-/** Every page for everybody, mistakes, slow lines, lost connections, `npm run dev`: `npm run test:console`. */
+/** Every page, mistakes of users, slow and lost connections, and `npm run dev`: `npm run test:console`. */
 const BROWSER_LONG = "test/**/*.browser.long.test.ts";
 /** Has no short form: `npm run test:long`. */
 const LONG_ALONE = ["test/**/!(*.browser).long.test.ts"];
 /** Starts a host or a store of another kind, and has one form: `npm run test:long`. */
 const HOSTS = ["test/**/*.host.test.ts"];
 
-/** Test files of both lengths: those that import what distinguishes them. */
+/** Test files with cases of both lengths: those that import `run_length.ts`. */
 const OF_BOTH_LENGTHS = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && !/\.(?:browser|host)\./.test(file))
   .filter((file) => readFileSync(join(import.meta.dirname, file), "utf8").includes('/support/run_length.ts"'))
