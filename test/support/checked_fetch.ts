@@ -109,7 +109,7 @@ export function findEndpoint(method: string, pathname: string): Declaration | un
     ?.endpoint;
 }
 
-/** Each endpoint with the pattern of its paths. */
+/** Each endpoint with the pattern of its paths; with `rest`, its parameter may contain slashes. */
 const PATTERNS = endpoints.map((endpoint) => {
   const { path, rest } = endpoint;
   const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replace(/:[a-z_]+/g, rest ? ".+" : "[^/]+")}/*$`);

@@ -75,7 +75,8 @@ export const makeCore = (deps: TestDeps) => ({
     await sampleClock(deps);
     const changes = await deps.store.list("changes", { limit: 1000, keysOnly: true });
     const ids = changes.map(({ id }) => id);
-    const [expired, recovered] = [await expireDue(deps, ids), await recoverAbandoned(deps)];
+    const expired = await expireDue(deps, ids);
+    const recovered = await recoverAbandoned(deps);
     const { rolled_back, given_up } = await rollBackTripped(deps);
     return { expired, recovered, rolled_back, given_up, drift: await checkDrift(deps) };
   },

@@ -26,8 +26,9 @@ export async function startProxy(target: { host: string; port: number }): Promis
   const server = createServer((client) => {
     if (isRejecting) return void client.destroy();
     const upstream = connect(target);
+    /** The requested cut of this connection, from the chunk with the text until the message is lost. */
     let cutting: typeof pending;
-    const lose = (): void => {
+    const cut = (): void => {
       client.destroy();
       upstream.destroy();
       cutting?.happened();
@@ -42,11 +43,14 @@ export async function startProxy(target: { host: string; port: number }): Promis
       });
     }
     client.on("data", (chunk) => {
-      if (pending && chunk.includes(pending.text)) [cutting, pending] = [pending, undefined];
-      if (cutting?.loss === "request") return lose();
+      if (pending && chunk.includes(pending.text)) {
+        cutting = pending;
+        pending = undefined;
+      }
+      if (cutting?.loss === "request") return cut();
       upstream.write(chunk);
     });
-    upstream.on("data", (chunk) => (cutting ? lose() : client.write(chunk)));
+    upstream.on("data", (chunk) => (cutting ? cut() : client.write(chunk)));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePort } from "./free_port.ts";
 
-/** A running server that holds no keys. */
+/** A running server, which is empty at its start. */
 export interface EtcdServer {
   url: string;
   /** Sends a request to the JSON gateway, and throws unless the answer is 200. */
@@ -72,7 +72,7 @@ export async function startEtcd(args: readonly string[] = []): Promise<EtcdServe
   };
 }
 
-/** Resolves when a server serves clients; rejects with its log when it ends before. */
+/** Resolves when a server serves clients; rejects with its log when the server ends earlier. */
 function waitUntilReady(server: ChildProcess): Promise<ChildProcess> {
   const lines: string[] = [];
   return new Promise((resolve, reject) => {
@@ -81,6 +81,6 @@ function waitUntilReady(server: ChildProcess): Promise<ChildProcess> {
       if (line.includes("serving insecure client requests")) resolve(server);
     });
     server.once("error", reject);
-    server.once("close", () => reject(new Error(`it ended before it was ready\n${lines.join("\n")}`)));
+    server.once("close", () => reject(new Error(`etcd ended before it was ready\n${lines.join("\n")}`)));
   });
 }

@@ -25,7 +25,7 @@ export function failingStore(store: Store): FailingStore {
   };
 }
 
-/** Returns the records of the collections below, for comparisons before and after. */
+/** Returns the records of the collections of COLLECTIONS, for a comparison of the store before and after a failure. */
 export async function contents(store: AnyStore): Promise<Record<string, unknown[]>> {
   const records: Record<string, unknown[]> = {};
   for (const collection of COLLECTIONS) {

@@ -5,6 +5,7 @@ import type { Entry } from "../../lib/targets/port.ts";
 import { makeGitServer, startHttp } from "./git_server.ts";
 import type { TargetScenario } from "./target_scenarios.ts";
 
+/** An edit fails when the service pushes at the same time. */
 const MAX_EDIT_TRIES = 20;
 
 /** Makes a repository for one scenario. */

@@ -219,6 +219,7 @@ export class GithubStub {
         repositoryName(candidate.repository_id) === repository,
     );
     if (!deployment) return new Response("{}", { status: 404 });
+    // GitHub's limits: 1,024 characters a comment, and ten comments on a deployment.
     if (!isKnownState || comment.length > 1024 || deployment.state !== "waiting")
       return new Response("{}", { status: 422 });
     if (deployment.comments.length >= 10) return new Response("{}", { status: 422 });

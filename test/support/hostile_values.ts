@@ -40,7 +40,7 @@ const distance = ([a, b]: Fraction, [c, d]: Fraction): Fraction => {
 };
 const isMore = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d > c * b;
 const scaled = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [(a < 0n ? -a : a) * c, b * d];
-/** Returns whether a number differs from its base by more than a fraction of the base. */
+/** Returns a check that a number differs from its base by more than `limit` times the base, as every number does from 0. */
 const relative =
   (limit: Fraction) =>
   (number: Fraction, base: Fraction): boolean =>
@@ -150,7 +150,10 @@ interface State {
 const findRule = (target: string): Rule => RULES.find((rule) => rule.target === target.toLowerCase())!;
 const targetKey = (tenant: string, target: string): string => `${tenant} ${target.toLowerCase()}`;
 
-/** Returns the number from which a step is measured: of the change in force `hours` ago, the last applied before, or the first since. */
+/**
+ * Returns the number from which a step is measured: that of the change in force `hours` ago, otherwise of the last change that
+ * was applied before then, otherwise of the first that was applied since.
+ */
 function findBase({ values, events }: State, key: string, rule: Rule, now: number): number | undefined {
   const all = events.get(key) ?? [];
   const since = now - rule.hours * HOUR;

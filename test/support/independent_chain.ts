@@ -8,10 +8,10 @@ export function chainFault(entries: readonly AuditEntry[]): string | null {
   for (const [index, entry] of entries.entries()) {
     if (entry.id !== index + 1) return `entry ${index + 1} has the id ${entry.id}`;
     if (entry.origin !== entries[0]!.origin) return `entry ${entry.id} is of another log`;
-    if (entry.previous_hash !== previous) return `entry ${entry.id} does not follow`;
-    if (entry.current_hash !== hashEntry(entry)) return `entry ${entry.id} has another hash`;
+    if (entry.previous_hash !== previous) return `entry ${entry.id} does not follow the entry before it`;
+    if (entry.current_hash !== hashEntry(entry)) return `entry ${entry.id} does not match its hash`;
     if (index > 0 && entry.timestamp < entries[index - 1]!.timestamp && entry.event_type !== "clock_accepted")
-      return `entry ${entry.id} is before its time`;
+      return `entry ${entry.id} is older than the entry before it`;
     previous = entry.current_hash;
   }
   return null;

@@ -69,6 +69,7 @@ export function readNote(note: string, vkey: string): { body: string; by: { seco
     .filter((bytes) => bytes.subarray(0, 4).equals(id))
     .map((bytes) => {
       if (type === 1) return { isValid: verify(null, Buffer.from(body), key, bytes.subarray(4)) };
+      // A cosignature has 4 bytes of key id, 8 of time and 64 of signature.
       const seconds = Number(bytes.readBigUInt64BE(4));
       const message = Buffer.from(`cosignature/v1\ntime ${seconds}\n${body}`);
       return { seconds, isValid: bytes.length === 76 && verify(null, message, key, bytes.subarray(12)) };
@@ -132,7 +133,7 @@ export async function independentWitness(name: string, logs: () => readonly stri
   const state = {
     /** A response that replaces the correct one. */
     fixedResponse: undefined as { status: number; body: string } | undefined,
-    /** Signature lines that follow the witness's own. */
+    /** Signature lines that the witness returns after its own. */
     extraLines: "",
     latest: new Map<string, { size: number; root: Buffer; note: string }>(),
     requests: [] as { old: number; status: number }[],

@@ -1,6 +1,5 @@
 /** A service under an intent with mandates, an agent, and people who sign. */
-import { systemClock } from "../../lib/kit/platform.ts";
-import { portableSha256 } from "../../lib/kit/platform.ts";
+import { portableSha256, systemClock } from "../../lib/kit/platform.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { targetAdapter } from "../../lib/targets/adapter.ts";
 import { routingAdapter } from "../../lib/targets/routing.ts";

@@ -59,7 +59,7 @@ export function mcpClient(fetch: Fetch, defaultHeaders: Record<string, string> =
   return {
     send,
     request,
-    /** Calls a tool; returns its result or its error. */
+    /** Calls a tool; returns its result, or its error as `refused`. */
     async tool(name: string, args: Record<string, unknown> = {}, era: Era = "modern") {
       const { body } = await request("tools/call", { name, arguments: args }, era);
       if (!body?.result) throw new Error(JSON.stringify(body));

@@ -49,6 +49,7 @@ export function memoryTarget() {
     },
     setMany,
     compareAndSet: makeCompareAndSet(setMany),
+    // A share of 10,000 is all users, who need no split.
     split: ({ value }, { share, ...by }, before) => ({
       value: share === 10_000 ? value : { $treated: { value, share, ...by }, rest: before.value ?? null },
       version: "",

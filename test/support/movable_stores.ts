@@ -17,7 +17,7 @@ export interface Movable {
   open(): Promise<Store>;
 }
 
-/** Starts the servers that this machine has, and returns a function for each kind of store. */
+/** Starts the servers that this machine has, and returns a function that makes an empty store for each kind. */
 export async function movableStores() {
   const [postgres, dynamoDb, folder] = await Promise.all([
     startPostgres(),

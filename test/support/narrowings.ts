@@ -1,7 +1,7 @@
 /** Cases of narrowed mandates, schemas and patterns for the tests of the rules and of the verifier. */
 import type { MandateBounds } from "../../lib/changes/rules/mandate.ts";
 
-/** A higher `csat` and a lower `incident_rate` are stricter floors. */
+/** Bounds of a mandate. Of its floors, a higher `csat` and a lower `incident_rate` are stricter. */
 export const BOUNDS: MandateBounds = {
   agent: "agent:pricing",
   targets: ["price.*", "plan.a"],

@@ -70,7 +70,8 @@ export function passkey(
       const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = changes;
       const { challenge = base64Url(sha256(statement)), rewrite = (text: string) => text } = changes;
       const clientData = rewrite(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client }));
-      const data = Buffer.concat([sha256(changes.rp_id ?? rp_id), Buffer.from([flags, 0, 0, 0, 7])]);
+      const flagsAndCounter = Buffer.from([flags, 0, 0, 0, 7]);
+      const data = Buffer.concat([sha256(changes.rp_id ?? rp_id), flagsAndCounter]);
       const signed = Buffer.concat([data, sha256(clientData)]);
       return {
         type: "webauthn",
@@ -93,6 +94,7 @@ const sshString = (data: string | Uint8Array): Buffer =>
 
 /** Converts a signature from DER to the encoding of SSH. */
 const encodeEcdsaSignature = (der: Buffer): Buffer => {
+  // In DER, two bytes precede the sequence, `r` and `s` each: a tag and the length.
   const r = der.subarray(4, 4 + der[3]!);
   return Buffer.concat([sshString(r), sshString(der.subarray(6 + r.length))]);
 };

@@ -34,7 +34,7 @@ export interface ScenarioSystem {
 
 const KINDS = ["lost request", "lost answer", "rejected", "down", "dies before", "dies after"] as const;
 
-/** Chooses a random fault for one operation; `at` is the number of the write at which it happens. */
+/** Chooses a random fault for one operation; `at` is the number of the write at which it happens, or `down` begins. */
 export function randomFault(random: (below: number) => number, names: readonly string[]) {
   const kind = KINDS[random(KINDS.length)]!;
   const isCrash = kind.startsWith("dies");
@@ -58,7 +58,9 @@ export class Faults {
   async step<T>(run: () => Promise<T>): Promise<T> {
     if (this.isDead) throw new Error("the process crashed");
     const { kind, at } = this.fault ?? {};
-    const happensNow = kind?.startsWith("dies") && ++this.count === at;
+    const isCrash = kind?.startsWith("dies");
+    if (isCrash) this.count++;
+    const happensNow = isCrash && this.count === at;
     if (happensNow && kind === "dies before") this.die();
     const result = await run();
     if (happensNow) this.die();
@@ -69,12 +71,13 @@ export class Faults {
     throw new Error("the process crashed");
   }
 
-  /** Runs a call to a system, which may fail; writes are counted. */
+  /** Runs a call to a system, which may fail; `reject` makes the result of a rejected write. Writes are counted. */
   async call<T>(name: string, isWrite: boolean, run: () => Promise<T>, reject: () => T): Promise<T> {
     if (this.isDead) throw new Error("the process crashed");
     const { kind, name: system, at } = this.fault ?? {};
     const isThisSystem = name === system && !kind!.startsWith("dies");
-    const happensNow = isThisSystem && isWrite && ++this.count === at;
+    if (isThisSystem && isWrite) this.count++;
+    const happensNow = isThisSystem && isWrite && this.count === at;
     if (kind === "down" && isThisSystem && this.count >= at!) {
       this.happened = true;
       throw isWrite ? new Unanswered("no answer") : new Error("no answer");

@@ -24,9 +24,9 @@ export interface PostgresPrograms {
 /** Finds the programs and a user; rejects with the reason where they cannot run. */
 export async function postgresPrograms(): Promise<PostgresPrograms> {
   const native = nativeFolder();
-  const root = process.getuid?.() === 0;
-  const user = root ? { uid: await readId("-u"), gid: await readId("-g") } : {};
-  const findBase = (bases: string[]) => (root ? firstOpenToAll(bases) : bases[0]!);
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? { uid: await readId("-u"), gid: await readId("-g") } : {};
+  const findBase = (bases: string[]) => (isRoot ? findOpenToAll(bases) : bases[0]!);
   const folder = (await canRun(native, user)) ? native : await copyPrograms(native, await findBase(BASE_FOLDERS));
   const base = await findBase([tmpdir(), ...BASE_FOLDERS]);
   return { initdb: join(folder, "bin/initdb"), postgres: join(folder, "bin/postgres"), user, base };
@@ -34,7 +34,7 @@ export async function postgresPrograms(): Promise<PostgresPrograms> {
 
 const BASE_FOLDERS = ["/tmp", "/var/tmp"];
 
-async function firstOpenToAll(bases: string[]): Promise<string> {
+async function findOpenToAll(bases: string[]): Promise<string> {
   for (const base of bases) if (await isOpenToAll(base)) return base;
   throw new Error(`none of these folders is open to all users: ${bases.join(", ")}`);
 }

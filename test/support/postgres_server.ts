@@ -93,7 +93,7 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
   };
 }
 
-/** Resolves when a server is ready; rejects with its output when it ends before or cannot be started. */
+/** Resolves when a server is ready; rejects with its output when the server ends earlier or cannot be started. */
 function waitUntilReady(server: ChildProcess): Promise<ChildProcess> {
   const lines: string[] = [];
   return new Promise((resolve, reject) => {
@@ -102,6 +102,6 @@ function waitUntilReady(server: ChildProcess): Promise<ChildProcess> {
       if (line.includes("ready to accept connections")) resolve(server);
     });
     server.once("error", reject);
-    server.once("close", () => reject(new Error(`it ended before it was ready\n${lines.join("\n")}`)));
+    server.once("close", () => reject(new Error(`Postgres ended before it was ready\n${lines.join("\n")}`)));
   });
 }

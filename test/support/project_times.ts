@@ -40,12 +40,13 @@ export class ProjectTimes implements Reporter {
     for (const [name, { began, ended, files }] of this.#projects) {
       const slowest = files.sort((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
       const sum = files.reduce((total, { ms }) => total + ms, 0);
-      const reported = slowest.map(({ file, ms }) => `${file} ${seconds(ms)}`).join(", ");
+      const reported = slowest.map(({ file, ms }) => `${file} ${formatSeconds(ms)}`).join(", ");
       process.stderr.write(
-        `${name}: ${files.length} files in ${seconds(ended - began)}, ${seconds(sum)} in sum; slowest: ${reported}\n`,
+        `${name}: ${files.length} files in ${formatSeconds(ended - began)}, ${formatSeconds(sum)} in sum; ` +
+          `slowest: ${reported}\n`,
       );
     }
   }
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const formatSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;

@@ -10,7 +10,7 @@ const vitest = {
   state: { idMap: new Map([["1_0", { file: { filepath: "/project/test/loud.test.ts" } }]]) },
 } as unknown as Vitest;
 
-test("a run in which a test prints fails, and the file is named", () => {
+test("a run fails if a test prints to the console, and the message names the file", () => {
   const failures: string[] = [];
   const run = new QuietRun((message) => failures.push(message));
   run.onInit(vitest);

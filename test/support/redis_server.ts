@@ -16,7 +16,7 @@ export interface RedisClient {
   sendCommand(words: readonly string[]): Promise<unknown>;
 }
 
-/** A running server that holds no keys. */
+/** A running server, which is empty at its start. */
 export interface RedisServer {
   port: number;
   /** A connection for the test itself. */

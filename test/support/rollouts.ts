@@ -29,8 +29,9 @@ export const STAGES = {
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
 };
 
-/** Returns the totals of both arms for a number of users, the treated share of 10,000 and the rates of success. */
-export const totals = (users: number, share: number, [treated, control]: [number, number] = [0.2, 0.2]) => {
+/** Returns the totals of both arms for a number of users; `share` are the treated among 10,000, `rates` are of success. */
+export const totals = (users: number, share: number, rates: [treated: number, control: number] = [0.2, 0.2]) => {
+  const [treated, control] = rates;
   const n = Math.round((users * share) / 10_000);
   return {
     treated: { n, sum: Math.round(n * treated) },

@@ -61,6 +61,7 @@ export async function decide(
 ): Promise<Reply> {
   const { approver, ...rest } = fields;
   const statement = await requestStatement(api, { decision, ...fields });
+  // The endpoints have different fields for the person who signs.
   const field = decision === "withdraw" ? "proposer" : decision === "note" ? "actor" : "approver";
   return api.post(decision, { ...rest, [field]: approver, ...proofFields(signer, statement) });
 }

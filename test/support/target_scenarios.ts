@@ -60,7 +60,7 @@ interface Target {
   current: unknown;
   order: string[];
   previous: Map<string, unknown>;
-  /** The change whose value was set without an answer, until the adapter can detect that. */
+  /** The change whose value was set, until the adapter has an answer or has read the value. */
   unanswered?: string | undefined;
 }
 
@@ -237,7 +237,7 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
     hasOverwritten = false;
     target.unanswered = undefined;
     const isTopBefore = isTop(target, change_id);
-    const below = target.order.indexOf(change_id);
+    const index = target.order.indexOf(change_id);
     steps.push(`${operation} ${change_id}${fault ? `, ${fault}` : ""}`);
     try {
       const { result, detail } =
@@ -260,7 +260,7 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
           require(isCurrent(target, target.previous.get(change_id)) ||
             isRaced, "a rollback restored another value than the replaced one");
         if (wasCovered && target.order.includes(change_id)) {
-          const above = target.order[below + 1]!;
+          const above = target.order[index + 1]!;
           target.previous.set(above, target.previous.get(change_id));
         }
         if (target.order.includes(change_id)) target.order.splice(target.order.indexOf(change_id), 1);

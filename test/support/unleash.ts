@@ -30,7 +30,7 @@ export interface UnleashServer {
   /** Calls the server as the administrator; rejects where it answers with an error. */
   // oxlint-disable-next-line no-explicit-any -- any JSON
   call(method: string, path: string, body?: unknown): Promise<any>;
-  /** Waits until the server has recorded that a flag is archived; it crashes if the flag is deleted before. */
+  /** Waits until the server has recorded that a flag is archived; a server crashes if the flag is deleted earlier. */
   untilArchived(name: string): Promise<void>;
   /** Archives and deletes a flag. */
   removeFlag(name: string): Promise<void>;
@@ -49,7 +49,7 @@ export async function startUnleash(): Promise<UnleashServer> {
     startUnleash(options: object): Promise<UnleashClient>;
   };
   const postgres = await startPostgres();
-  if (!postgres) throw new Error("it needs Postgres");
+  if (!postgres) throw new Error("Unleash needs Postgres");
 
   const port = await freePort();
   const child = fork(join(FOLDER, "start.mjs"), [module, postgres.url, String(port)], {
@@ -70,7 +70,7 @@ export async function startUnleash(): Promise<UnleashServer> {
   const ready = await Promise.race([once(child, "message"), once(child, "exit")]);
   if (ready[0] !== "ready") {
     await stop();
-    throw new Error(`the server ended with ${ready[0]}`);
+    throw new Error(`the Unleash server ended with ${ready[0]}`);
   }
 
   const url = `http://127.0.0.1:${port}`;
@@ -132,6 +132,7 @@ export async function startUnleash(): Promise<UnleashServer> {
         storageProvider: { get: async () => undefined, set: async () => undefined },
       }),
     async pauseDatabase() {
+      // The processes of all other connections, and the postmaster, which accepts new connections.
       const { rows } = await postgres.pool.query<{ pids: number[] }>(
         `select array_agg(pid) || split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pids
          from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`,

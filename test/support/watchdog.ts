@@ -90,7 +90,7 @@ export class Watchdog implements Reporter {
 
   #end(lines: string[]): void {
     process.stderr.write(`\nthe run hangs and is ended\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    for (const pid of descendants()) kill(pid);
+    for (const pid of listDescendants()) kill(pid);
     process.exit(1);
   }
 }
@@ -118,8 +118,8 @@ function kill(pid: number): void {
 }
 
 /** Returns the ids of all descendants: the workers and the processes that their tests started. */
-function descendants(): number[] {
-  const parents = parentsOfAll();
+function listDescendants(): number[] {
+  const parents = readParents();
   const isBelow = (pid: number): boolean => {
     const parent = parents.get(pid);
     return parent === process.pid || (parent !== undefined && isBelow(parent));
@@ -127,16 +127,18 @@ function descendants(): number[] {
   return [...parents.keys()].filter(isBelow);
 }
 
-function parentsOfAll(): Map<number, number> {
+/** Returns the id of each process's parent. */
+function readParents(): Map<number, number> {
   if (!existsSync("/proc/self/stat")) {
     const table = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
     return new Map(table.trim().split("\n").map((row) => row.trim().split(/\s+/).map(Number) as [number, number])); // prettier-ignore
   }
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return new Map(pids.flatMap((pid) => parentOf(pid)));
+  return new Map(pids.flatMap((pid) => readParent(pid)));
 }
 
-function parentOf(pid: string): [number, number][] {
+/** Returns the id of a process with that of its parent, or nothing if the process has ended. */
+function readParent(pid: string): [number, number][] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [, parent] = text.slice(text.lastIndexOf(")") + 2).split(" ");

@@ -97,11 +97,12 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     name: string,
     proposer: string,
     stated: Stated,
-    file: () => Promise<Reply["body"]>,
+    submit: () => Promise<Reply["body"]>,
     asked_by: string | null = null,
   ): Promise<void> {
-    const { change_id, audit_entry } = await file();
-    const { tier = stated.risk === "high" || stated.reversible === false ? "major" : "standard" } = stated;
+    const { change_id, audit_entry } = await submit();
+    const defaultTier = stated.risk === "high" || stated.reversible === false ? "major" : "standard";
+    const { tier = defaultTier } = stated;
     ledger.changes.set(name, {
       rationale: null,
       risk: "medium",
@@ -216,7 +217,8 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
   async function rate(title: string, by: string, rating: number, comment: string): Promise<void> {
     const task = ledger.tasks.find((candidate) => candidate.title === title)!;
     await post("/api/task/feedback", { task_id: task.id, rating, comment, rater: by }, by, 200, `rate ${title}`);
-    Object.assign(task, { status: "completed" }).ratings.push({ by, rating, comment });
+    task.status = "completed";
+    task.ratings.push({ by, rating, comment });
     record({ by, did: "rated_task", text: title });
   }
 
@@ -226,21 +228,23 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
   }
 
   return {
-    ...{
-      advanceTo,
-      cycle,
-      propose,
-      draft,
-      approve,
-      apply,
-      applyRefused,
-      failing,
-      rollback,
-      recordByTime,
-      review,
-      proposeForbidden,
-    },
-    ...{ feed, freeze, task, rate, say },
+    advanceTo,
+    cycle,
+    propose,
+    draft,
+    approve,
+    apply,
+    applyRefused,
+    failing,
+    rollback,
+    recordByTime,
+    review,
+    proposeForbidden,
+    feed,
+    freeze,
+    task,
+    rate,
+    say,
     deny: makeEndAction("deny", "denied"),
     withdraw: makeEndAction("withdraw", "withdrawn"),
     revoke: makeEndAction("revoke", "revoked"),

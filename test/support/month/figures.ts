@@ -144,12 +144,14 @@ export function computeFigures(ledger: Ledger, at: string) {
     const outcome = computeOutcome(name);
     if (!outcome) return { expected, missing };
     const isJudged = outcome.verdict !== "inconclusive" && outcome.verdict !== "too_early";
-    const cutShort = outcome.closed_at < outcome.judged_from;
-    if (!isJudged && cutShort) return { expected, missing };
+    // The record of an outcome that ended before its horizon may lack a verdict.
+    const isCutShort = outcome.closed_at < outcome.judged_from;
+    if (!isJudged && isCutShort) return { expected, missing };
     return { expected: expected + 1, missing: isJudged ? missing : [...missing, "verdict"] };
   }
 
   function memory() {
+    // 90 days, of which this one is the last.
     const from = subtractDays(at, 89);
     const closed = changes.filter(({ name }) => (findCloseTime(name)?.slice(0, 10) ?? "") >= from);
     const records = closed.map((change) => ({ change, ...findGaps(change) }));
@@ -184,6 +186,7 @@ export function computeFigures(ledger: Ledger, at: string) {
   }
 
   function reliability() {
+    // 30 days, of which this one is the last.
     const from = subtractDays(at, 29);
     const all = listAttempts(from, at.slice(0, 10));
     const failed = all.filter((one) => one.failed).length;

@@ -37,7 +37,7 @@ test("every change has the status of the ledger", async () => {
   }
 });
 
-test("every entry of the log is an act of the ledger, at the same time", async () => {
+test("the log has an entry for each act of the ledger, at the same time, and no others", async () => {
   const entries: { id: number; event_type: string; change_id: string; timestamp: string }[] = (
     await month.get("audit?limit=1000")
   ).body.entries;
@@ -51,7 +51,7 @@ test("every entry of the log is an act of the ledger, at the same time", async (
   expect(reported.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(recorded.sort());
 });
 
-test("the acts of a change include its end", () => {
+test("the acts of a change that is denied, applied or rolled back include that act", () => {
   for (const [name, { status, ended }] of month.ledger.changes) {
     const acts = listActs(month.ledger, name).map(({ did }) => did);
     if (ended) expect(acts, name).toContain(ended);

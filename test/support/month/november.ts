@@ -36,6 +36,7 @@ async function fourthWeek(month: Month): Promise<void> {
     risk: "high",
     affected_users: 3000,
   });
+  // Another program removes the banner.
   host.host.delete(idOf("banner"));
   await advanceTo("11-03 23:50");
   recordByTime("drifted", "banner");

@@ -245,6 +245,7 @@ async function thirdWeek(month: Month): Promise<void> {
   await say(CHEN, "为什么回滚了短表单？");
   await advanceTo("10-29 18:00");
   await freeze(ANA, "Quarter end", "2026-11-01T18:00:00.000Z");
+  // Another program changes the queue size.
   host.host.delete(idOf("queue size"));
   await advanceTo("10-29 23:50");
   recordByTime("drifted", "queue size");
@@ -265,6 +266,7 @@ async function thirdWeek(month: Month): Promise<void> {
   await advanceTo("10-30 11:00");
   await applyRefused("lead scoring", BO, "frozen");
   await advanceTo("10-30 16:00");
+  // The queue size has its value again.
   host.host.set(idOf("queue size"), "applied");
   await advanceTo("10-30 23:50");
   recordByTime("drift_mended", "queue size");

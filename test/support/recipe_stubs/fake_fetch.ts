@@ -8,6 +8,7 @@ export interface Sent {
   body?: unknown;
 }
 
+/** A recipe's system on a stub of the API, with the requests that the stub received. */
 export interface Stub {
   system: object;
   requests: Sent[];
@@ -39,7 +40,10 @@ type Route = (sent: Sent) => Answer | undefined;
 
 const isWrite = ({ method }: Sent): boolean => method !== "GET";
 
-/** Makes a `fetch` that records requests with their `documented` headers, and answers them by `route`. */
+/**
+ * Makes a `fetch` that records requests with their `documented` headers, and answers them by `route`. The function of
+ * `beforeWrite` runs before the next request for which `isFirstWrite` returns true.
+ */
 export function fakeFetch(documented: string[], route: Route, isFirstWrite: (sent: Sent) => boolean = isWrite) {
   const requests: Sent[] = [];
   let hook: (() => void) | undefined;

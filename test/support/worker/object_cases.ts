@@ -34,6 +34,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       ),
       recordAnswer("conflict", put(store, "things", "a", 2, 7)),
     ]);
+    // A write whose sync does not wait for `opened`, which lets the calls above proceed to their own sync.
     await put(storeOn(storage), "others", "b", 1);
     const later = [
       recordAnswer("get", store.get("things", "a")),
@@ -77,6 +78,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
     const written = put(store, "things", "a", 1);
     let isClosed = false;
     const closing = store.close().then(() => (isClosed = true));
+    // This write's own sync does not wait for `opened`; `close` could have ended by then.
     await put(storeOn(storage), "others", "b", 1);
     equal(isClosed, false, "the store is closed");
     open();

@@ -1,4 +1,4 @@
-/** Settings of the service that a test sends with its request, in a header that is removed before the service. */
+/** Settings of the service that a test sends with its request, in a header that the service does not receive. */
 export interface Setup {
   /** Name of the service; each service has an object of its own. */
   service: string;
