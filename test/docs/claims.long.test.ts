@@ -193,7 +193,7 @@ test("parameters of endpoints in the documents exist", () => {
   requireTrue(claims, ({ parts: [path, name] }) => parametersAt(path!).some((parameter) => parameter.name === name), 8);
 });
 
-test("error codes in the documents have the right status", () => {
+test("error codes in the documents exist and have the right status", () => {
   requireTrue(
     findClaims(/\b([45]\d\d) `([a-z_]+)`/g),
     ({ parts: [status, code] }) =>

@@ -25,9 +25,15 @@ function parseSession({ text, line }: Block): Command[] {
   for (let at = 0; at < lines.length; at++) {
     if (!lines[at]!.startsWith("$ ")) throw new Error(`line ${line + at}: a session begins with "$ " and a command`);
     const command = { line: line + at, text: lines[at]!.slice(2), status: 0 };
-    while (!isComplete(command.text)) command.text += `\n${lineAt(lines, ++at, command).replace(/^> /, "")}`;
+    while (!isComplete(command.text)) {
+      at++;
+      command.text += `\n${lineAt(lines, at, command).replace(/^> /, "")}`;
+    }
     const output: string[] = [];
-    while (at + 1 < lines.length && !lines[at + 1]!.startsWith("$ ")) output.push(lines[++at]!);
+    while (at + 1 < lines.length && !lines[at + 1]!.startsWith("$ ")) {
+      at++;
+      output.push(lines[at]!);
+    }
     commands.push({ ...command, output: output.join("\n").trim() });
   }
   return commands;
@@ -45,13 +51,17 @@ function parseScript({ text, line }: Block): Command[] {
     }
     const [, status = "0"] = /\bexit code (\d+)/.exec(comment) ?? [];
     const command = { line: line + at, text: lines[at]!, status: Number(status) };
-    while (!isComplete(command.text)) command.text += `\n${lineAt(lines, ++at, command)}`;
+    while (!isComplete(command.text)) {
+      at++;
+      command.text += `\n${lineAt(lines, at, command)}`;
+    }
     commands.push(command);
     comment = "";
   }
   return commands;
 }
 
+/** Returns a further line of a command; throws where the block has no more lines. */
 function lineAt(lines: string[], at: number, command: Command): string {
   const line = lines[at];
   if (line === undefined) throw new Error(`line ${command.line}: this command does not end`);

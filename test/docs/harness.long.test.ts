@@ -144,7 +144,7 @@ test("a shell keeps variables, returns exit codes and output, and ends backgroun
   await shell.close();
 });
 
-test("running a document reports the line of each failure", async () => {
+test("a run of a document reports each block that fails and accepts the others", async () => {
   const document = parseLines(
     ...[`${FENCE}console`, "$ echo 1", "2", FENCE],
     ...[`${FENCE}sh`, "true", "false", FENCE],
@@ -163,6 +163,7 @@ test("running a document reports the line of each failure", async () => {
   onTestFinished(() => documentRun.close());
   const outcomes: string[] = [];
   for (const block of document.blocks)
+    // The text `undefined` stands for a block that did not fail.
     outcomes.push(await documentRun.runBlock(block).then(String, ({ message }: Error) => message));
   expect(outcomes).toEqual([
     expect.stringContaining("x.md:2: echo 1"),

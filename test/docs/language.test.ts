@@ -18,8 +18,8 @@ test.each([
   ["lib/a.ts", "export function whyNot(): void {", 2],
   ["lib/a.ts", "export const whileBusy = (work: Work) => work;", 1],
   ["lib/a.ts", "export interface Evaluated {", 1],
-])("%s: %s is reported", (file, line, count) => {
-  expect(findFaults(file, line)).toHaveLength(count);
+])("%s: %s is reported", (file, line, faultCount) => {
+  expect(findFaults(file, line)).toHaveLength(faultCount);
 });
 
 test.each([

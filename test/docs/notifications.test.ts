@@ -31,6 +31,7 @@ test.each(["a secret of the two of us", `whsec_${btoa("0123456789abcdef")}`])(
     expect(() => readWebhook(secret, { ...signHeaders(secret), "webhook-id": "evt_2" }, BODY, NOW)).toThrow(
       "not signed",
     );
+    // The code accepts signatures of the last 300 seconds.
     expect(() => readWebhook(secret, signHeaders(secret, SECONDS - 301), BODY, NOW)).toThrow("too old");
     expect(() => readWebhook(secret, { ...signHeaders(secret), "webhook-timestamp": "soon" }, BODY, NOW)).toThrow(
       "too old",

@@ -14,7 +14,7 @@ export interface CommandResult {
 /** A program in the background. */
 export interface Program {
   lines: string[];
-  /** Resolves with the first value that `parseLine` returns for an output line; rejects when the program ends before. */
+  /** Resolves with the first value that `parseLine` returns for an output line; rejects when the program ends first. */
   until<T>(parseLine: (line: string) => T | undefined): Promise<T>;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** Reads the tables of a document, so that tests can compare them with the code. */
 import type { Document } from "./markdown.ts";
 
-/** Returns the cells of all tables whose header begins with these names, or of all tables. */
+/** Returns the cells of each row below a header that begins with these names. */
 export function listRows({ prose }: Document, ...header: string[]): string[][] {
   const rows: string[][] = [];
   let isInTable = false;

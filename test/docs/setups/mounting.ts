@@ -42,7 +42,7 @@ export const mounting: DocumentSetup = {
         expect(await api.change(change_id)).toMatchObject({ approver: "bo" });
       });
 
-      test("changes are applied to the host's own table and rolled back", async () => {
+      test("changes are applied to the host's table and rolled back; one without a value is rejected", async () => {
         const api = withSession("session-of-ana");
         const applyBanner = async (value: unknown) => {
           const { change_id } = await proposeBanner(api, value);

@@ -18,20 +18,20 @@ export function checkImage(dockerfile: string): Record<string, string> {
   const steps = lines.map((line) => /^([A-Z]+) (.+)$/.exec(line)!.slice(1) as [string, string]);
   const names = steps.map(([name]) => name);
   expect(names.filter((name) => !INSTRUCTIONS.includes(name))).toEqual([]);
-  const argumentsOf = (name: string): string[] =>
+  const listArguments = (name: string): string[] =>
     steps.filter((step) => step[0] === name).map(([, argument]) => argument);
-  expect(argumentsOf("FROM")).toEqual([expect.stringMatching(/^node:\d+-[a-z-]+$/)]);
-  // It runs without privileges and as process 1, because a shell would not forward signals.
-  expect(argumentsOf("USER")).toEqual(["node"]);
+  expect(listArguments("FROM")).toEqual([expect.stringMatching(/^node:\d+-[a-z-]+$/)]);
+  // The program runs without privileges, and as process 1, since a shell would not forward signals to it.
+  expect(listArguments("USER")).toEqual(["node"]);
   expect(names.indexOf("USER")).toBeLessThan(names.indexOf("ENTRYPOINT"));
-  const [program] = JSON.parse(argumentsOf("ENTRYPOINT")[0]!) as string[];
-  expect(Object.keys(packageJson.bin)).toContain(program);
-  expect(argumentsOf("EXPOSE")).toEqual(["8420"]);
+  const [entryPoint] = JSON.parse(listArguments("ENTRYPOINT")[0]!) as string[];
+  expect(Object.keys(packageJson.bin)).toContain(entryPoint);
+  expect(listArguments("EXPOSE")).toEqual(["8420"]);
   const version = new RegExp(`countersign-${packageJson.version.replaceAll(".", "\\.")}\\.tgz`);
-  for (const argument of [...argumentsOf("COPY"), ...argumentsOf("RUN")]) expect(argument).toMatch(version);
-  const [, , code] = JSON.parse(argumentsOf("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
+  for (const argument of [...listArguments("COPY"), ...listArguments("RUN")]) expect(argument).toMatch(version);
+  const [, , code] = JSON.parse(listArguments("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
   expect(() => new Function(code!)).not.toThrow();
-  const pairs = argumentsOf("ENV").flatMap((argument) => argument.split(" "));
+  const pairs = listArguments("ENV").flatMap((argument) => argument.split(" "));
   return Object.fromEntries(pairs.map((pair) => /^(\w+)=(.*)$/.exec(pair)!.slice(1) as [string, string]));
 }
 

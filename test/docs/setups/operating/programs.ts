@@ -7,7 +7,7 @@ export interface RunningProgram {
   stop(): Promise<void>;
 }
 
-/** Starts a program and waits for an output line that matches `readyLine`. Rejects with all output if the program ends before. */
+/** Starts a program and waits for an output line that matches `readyLine`. Rejects with all output if the program ends first. */
 export async function startProgram(
   command: string,
   args: readonly string[],

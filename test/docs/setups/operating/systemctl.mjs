@@ -50,7 +50,7 @@ async function start() {
     detached: true,
   }).unref();
   await waitUntil(async () => {
-    if (existsSync(endFile)) throw new Error(`it ended:\n${readFileSync(log, "utf8")}`);
+    if (existsSync(endFile)) throw new Error(`the service ended:\n${readFileSync(log, "utf8")}`);
     return fetch(`http://127.0.0.1:${port}/livez`).then(
       ({ ok }) => ok,
       () => false,
@@ -63,7 +63,7 @@ async function stop() {
   await waitUntil(() => existsSync(endFile) && readFileSync(endFile, "utf8").trim() !== "");
   rmSync(pidFile);
   const code = readFileSync(endFile, "utf8").trim();
-  if (code !== "0") throw new Error(`it ended with exit code ${code}:\n${readFileSync(log, "utf8")}`);
+  if (code !== "0") throw new Error(`the service ended with exit code ${code}:\n${readFileSync(log, "utf8")}`);
 }
 
 /** Waits until a condition is true, at most 30 seconds. */
