@@ -81,7 +81,7 @@ const TOO_LONG = "it was applied by policy:apply_when more than 24 hours after i
 const NOT_AUTOMATIC = "it was applied by policy:apply_when, but the change is not set to apply automatically";
 const NOT_APPROVED = "it was applied by policy:apply_when, but the change is not approved";
 
-const FORGED: [string, () => Log, string][] = [
+const FORGED: [apply: string, forge: () => Log, message: string][] = [
   [
     "before its time",
     () => edited(ids.scheduled, "change_applied", () => ({ timestamp: at(2 * HOUR - 1) })),
@@ -186,7 +186,7 @@ test("an automatic apply at the end of its time, or at the time of the entry bef
 test.each(FORGED.map(([what, , message], index) => [what, message, index + 1] as const))(
   "an automatic apply %s is rejected by both verifiers",
   async (_, message, index) => {
-    // Within the test, where mutation testing sees which code it runs.
+    // The verifier runs again in the test, where mutation testing records the code that each test runs.
     const typescript = await judge(texts[index]!);
     expect(typescript).toContain(message);
     expect(judged[index]).toEqual({ typescript, python: typescript });

@@ -1,4 +1,4 @@
-/** Tests the verifier's chain: which rule a line breaks that does not follow the one before, and that it is reported once. */
+/** Tests the verifier's chain: which rule each faulty line breaks, and that a fault is not reported again for later lines. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
@@ -10,7 +10,7 @@ const ENTRIES = GOLDEN.map((line) => JSON.parse(line) as AuditEntry);
 const edit = (at: number, over: Partial<AuditEntry>): AuditEntry[] =>
   ENTRIES.map((entry, index) => (index === at ? { ...entry, ...over } : entry));
 
-/** Verifies lines; returns the findings and the last verified entry. */
+/** Verifies lines; returns the line, entry and rule of each finding, and the state of the chain at the end. */
 function run(lines: readonly (string | AuditEntry)[]) {
   const chain = emptyChain();
   const found = lines.flatMap((line) => {
@@ -23,7 +23,7 @@ function run(lines: readonly (string | AuditEntry)[]) {
 const EARLIER = "2020-01-01T00:00:00.000Z";
 const UPPER = { current_hash: ENTRIES[1]!.current_hash.replace(/[a-f]/, "A") };
 
-test.each<[string, (string | AuditEntry)[], unknown[]]>([
+test.each<[log: string, lines: (string | AuditEntry)[], found: [line: number, entry: number | null, rule: string][]]>([
   ["as the service wrote it", GOLDEN, []],
   ["without its first line", GOLDEN.slice(1), [[1, 2, "id"]]],
   ["without a line", GOLDEN.toSpliced(1, 1), [[2, 3, "id"]]],

@@ -41,7 +41,7 @@ const OTHER_HASH = "the content does not match the hash in its entry";
 const NO_INTENT = "intent: the manifest is not an intent that the service would load";
 const LEFT = "{}";
 
-test.each<[string, unknown[], string[], Detail, Principals?]>([
+test.each<[what: string, steps: unknown[], messages: string[], counts: Detail, principals?: Principals]>([
   ["none", [entry("change_denied", {})], [], {}],
   ["a content", [proposal(), carried()], [], { changes: 1 }],
   ["two contents", [proposal(), carried(), proposal(), carried()], [], { changes: 2 }],
@@ -133,7 +133,7 @@ test.each<[string, unknown[], string[], Detail, Principals?]>([
   expect(run(steps, principals)).toEqual([messages, counts]);
 });
 
-test("a manifest whose entry is not in the log is not an intent of the log", () => {
+test("a manifest whose principals are unknown is reported as no intent", () => {
   const check = createContentsCheck(() => undefined);
   check.checkEntry(intent(), 1);
   expect(check.checkContent(manifest(), 2)).toMatchObject({
@@ -164,7 +164,7 @@ test.each([
 
 const loss = (detail: Detail) => readLoss(entry("loss_accepted", { actor: "ana", note: "", ...detail }))!;
 
-test.each<[string, Detail, string, number, boolean]>([
+test.each<[loss: string, detail: Detail, text: string, length: number, covers: boolean]>([
   ["up to a length", { length: 5, known: { length: 9, head: "h" } }, "after 5 up to 9", 9, true],
   ["up to a shorter length", { length: 5, known: { length: 9, head: "h" } }, "after 5 up to 9", 10, false],
   ["without entries", { length: 5, known: { length: 5, head: "h" } }, "up to 5", 5, true],

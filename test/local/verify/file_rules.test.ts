@@ -7,7 +7,7 @@ import { readElement, readPositiveInteger, readTwoIntegers } from "../../../loca
 const bytes = (...numbers: number[]): Buffer => Buffer.from(numbers);
 const long = (length: number, ...head: number[]): Buffer => Buffer.concat([bytes(4, ...head), Buffer.alloc(length)]);
 
-test.each<[string, Buffer, number | undefined, number?]>([
+test.each<[what: string, element: Buffer, contentLength: number | undefined, restLength?: number]>([
   ["one byte", bytes(4, 1, 7), 1, 0],
   ["nothing", bytes(4, 0), 0, 0],
   ["one byte before others", bytes(4, 1, 7, 8, 9), 1, 2],
@@ -23,9 +23,9 @@ test.each<[string, Buffer, number | undefined, number?]>([
   ["a length that is cut", bytes(4, 0x82, 1), undefined],
   ["a length of five bytes", long(1, 0x85, 0, 0, 0, 0, 1), undefined],
   ["a length without an end", bytes(4, 0x80, 0, 0), undefined],
-])("a DER element with %s is parsed or rejected", (_, given, content, rest) => {
-  if (content === undefined) return expect(() => readElement(given, 4)).toThrow(RangeError);
-  expect(readElement(given, 4).map(({ length }) => length)).toEqual([content, rest]);
+])("a DER element with %s is parsed or rejected", (_, element, contentLength, restLength) => {
+  if (contentLength === undefined) return expect(() => readElement(element, 4)).toThrow(RangeError);
+  expect(readElement(element, 4).map(({ length }) => length)).toEqual([contentLength, restLength]);
 });
 
 test.each<[Buffer, number[] | undefined]>([

@@ -47,7 +47,7 @@ function edited(edits: Record<number, Edit>, entries: readonly AuditEntry[] = wo
   return rehashed(changed, 0);
 }
 
-/** Returns a detail about another content or intent, with new signatures if it had any. */
+/** Returns an edit that links a detail to another content or intent, and signs it again if it was signed. */
 const linked =
   (over: Detail): Edit =>
   (detail) => {
@@ -106,17 +106,17 @@ function exportInput(entries: readonly AuditEntry[], more: Record<string, string
   return { files, args: ["audit", "--checkpoint", "note", "--key", "pem", ...args] };
 }
 
-const status =
+const withStatus =
   (value: string): Edit =>
   (detail) => ({ ...detail, status: value });
-const without =
+const withoutMembers =
   (...names: string[]): Edit =>
   (detail) =>
     Object.fromEntries(Object.entries(detail).filter(([name]) => !names.includes(name)));
-const removeSignature = without("proof", "statement", "key");
-const approved = (name: string): number =>
+const removeSignature = withoutMembers("proof", "statement", "key");
+const findApprovalId = (name: string): number =>
   world.entries.find((entry) => read(entry)["decision"] === "approved" && read(entry)["approver"] === name)!.id;
-const lateNote = (): number => world.entries.find((entry) => entry.event_type === "note_added")!.id;
+const findLateNoteId = (): number => world.entries.find((entry) => entry.event_type === "note_added")!.id;
 const withPolicy = (intent: Detail, over: Detail): Detail => ({
   ...intent,
   policy: { ...(intent["policy"] as Detail), ...over },
@@ -138,7 +138,10 @@ function certificateWithGroups(idp?: unknown): Input {
 const people = (): Record<string, string> => ({ people: [...world.manifests.values()][0]! });
 const withProofOfEve = (bend: (proof: Detail, statement: string) => object): AuditEntry[] =>
   edited({
-    [approved("eve")]: (detail) => ({ ...detail, proof: bend(detail["proof"] as Detail, String(detail["statement"])) }),
+    [findApprovalId("eve")]: (detail) => ({
+      ...detail,
+      proof: bend(detail["proof"] as Detail, String(detail["statement"])),
+    }),
   });
 const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
 const withNoteLine = (line: string): Input => {
@@ -160,18 +163,25 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     "one consent that does not say its status",
     1,
     () =>
-      certificate({ steps: [0, 1, 3], edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: without("status") } }),
+      certificate({
+        steps: [0, 1, 3],
+        edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: withoutMembers("status") },
+      }),
   ],
   [
     "one consent that says approved",
     1,
     () =>
-      certificate({ steps: [0, 1, 3], edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: status("approved") } }),
+      certificate({
+        steps: [0, 1, 3],
+        edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: withStatus("approved") },
+      }),
   ],
   [
     "one consent, and a proposal that states no number of approvers",
     1,
-    () => certificate({ steps: [0, 1, 3], edits: { 0: without("required_approvers"), 1: status("approved") } }),
+    () =>
+      certificate({ steps: [0, 1, 3], edits: { 0: withoutMembers("required_approvers"), 1: withStatus("approved") } }),
   ],
   [
     "one person who consents twice",
@@ -190,7 +200,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       certificate({
         steps: [0, 1, 3],
         content: (c) => ({ ...c, tier: "urgent" }),
-        edits: { 0: without("tier"), 1: status("approved") },
+        edits: { 0: withoutMembers("tier"), 1: withStatus("approved") },
       }),
   ],
   [
@@ -200,7 +210,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       certificate({
         steps: [0, 1, 3],
         content: (c) => ({ ...c, tier: "major" }),
-        edits: { 0: without("tier", "required_approvers"), 1: status("approved") },
+        edits: { 0: withoutMembers("tier", "required_approvers"), 1: withStatus("approved") },
       }),
   ],
   [
@@ -249,7 +259,12 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a minor change of too high a risk",
     1,
-    () => certificate({ target: "ui.minor", content: (c) => ({ ...c, risk: "high" }), edits: { 0: without("risk") } }),
+    () =>
+      certificate({
+        target: "ui.minor",
+        content: (c) => ({ ...c, risk: "high" }),
+        edits: { 0: withoutMembers("risk") },
+      }),
   ],
   [
     "a minor change that is not reversible",
@@ -338,7 +353,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       certificate({
         target: "ui.minor",
         content: (c) => ({ ...c, proposer: "llm:m1" }),
-        edits: { 0: without("proposer") },
+        edits: { 0: withoutMembers("proposer") },
       }),
   ],
   [
@@ -354,14 +369,14 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a late note that nobody signed, of a name with keys",
     1,
-    () => exportInput(edited({ [lateNote()]: removeSignature })),
+    () => exportInput(edited({ [findLateNoteId()]: removeSignature })),
   ],
   [
     "a late note of another item than the one signed",
     1,
-    () => exportInput(edited({ [lateNote()]: (d) => ({ ...d, item: "rationale" }) })),
+    () => exportInput(edited({ [findLateNoteId()]: (d) => ({ ...d, item: "rationale" }) })),
   ],
-  ["a late note without an item", 1, () => exportInput(edited({ [lateNote()]: without("item") }))],
+  ["a late note without an item", 1, () => exportInput(edited({ [findLateNoteId()]: withoutMembers("item") }))],
   ["a log as it is", 0, () => exportInput(world.entries)],
   ["a log as it is, with people's keys", 0, () => exportInput(world.entries, people(), ["--policy", "people"])],
   [
@@ -369,7 +384,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     1,
     () =>
       exportInput(
-        edited({ [approved("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: ["approved"] }) }),
+        edited({ [findApprovalId("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: ["approved"] }) }),
       ),
   ],
   [
@@ -377,7 +392,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     1,
     () =>
       exportInput(
-        edited({ [approved("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: "constructor" }) }),
+        edited({ [findApprovalId("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: "constructor" }) }),
       ),
   ],
   [
@@ -386,7 +401,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       exportInput(
         edited({
-          [approved("ana")]: (d) =>
+          [findApprovalId("ana")]: (d) =>
             JSON.stringify({ ...(removeSignature(d) as Detail), x: 0 }).replace('"x":0', `"x":${nested(20_000)}`),
         }),
       ),
@@ -394,7 +409,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a signed consent whose detail is no JSON",
     1,
-    () => exportInput(edited({ [approved("ana")]: (d) => `${JSON.stringify(d)}x` })),
+    () => exportInput(edited({ [findApprovalId("ana")]: (d) => `${JSON.stringify(d)}x` })),
   ],
   [
     "a signature in DER that is written otherwise",
@@ -507,11 +522,11 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   ],
 ];
 
-let number = 0;
-
+let inputCount = 0;
 /** Writes the files of an input; returns its arguments with their paths. */
 function writeInput({ files, args }: Input): string[] {
-  const own = join(folder, String(number++));
+  inputCount++;
+  const own = join(folder, String(inputCount));
   mkdirSync(own);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(own, name), content);
   // The first word of a certificate's arguments is the command.
@@ -541,7 +556,7 @@ test("a name that hides a finding from a terminal is escaped", async () => {
       ...d,
       principals: { ...(d["principals"] as Detail), [name]: { kind: "person", keys: ["SHA256:x"] } },
     }),
-    [approved("ana")]: (d) => ({ ...(removeSignature(d) as Detail), approver: name }),
+    [findApprovalId("ana")]: (d) => ({ ...(removeSignature(d) as Detail), approver: name }),
   });
   const args = writeInput(exportInput(entries));
   let said = "";

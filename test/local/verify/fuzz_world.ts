@@ -63,7 +63,7 @@ let world: Promise<FuzzWorld> | undefined;
 /** Returns the world of this process; no test changes it. */
 export const fuzzWorld = (): Promise<FuzzWorld> => (world ??= makeWorld());
 
-/** Creates the log only by requests. */
+/** Creates the log by requests to a service alone. */
 async function makeWorld(): Promise<FuzzWorld> {
   const raw = rawPasskey("gov.acme.example");
   const pens: Record<string, Signer> = {
@@ -157,6 +157,7 @@ export function writeCertificate(
   const text = note.slice(0, note.indexOf("\n\n") + 1);
   const cosigned = note + world.witness.cosigned(text, 1_800_000_000);
   const leaves = log.map(({ current_hash }) => data(current_hash));
+  // Caches the hashes of all subtrees, which the paths below need.
   MTH(leaves);
   const part = (kind: string, body: string) => `${kind} ${Buffer.byteLength(body)}\n${body}`;
   const proofs = ids.map((id) => {

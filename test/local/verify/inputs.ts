@@ -89,7 +89,7 @@ function validJson(text: string): string {
   }
 }
 
-/** Returns the log with some of its entries changed, and all hashes computed again. */
+/** Returns the log with one or two entries changed, only those of the ids `wanted` if passed, and all hashes computed again. */
 function bentLog(
   world: FuzzWorld,
   below: Below,
@@ -130,8 +130,9 @@ function exportInput(world: FuzzWorld, below: Below): Input {
   const text = writeExport(entries, withContents || below(20) === 0 ? carried : []);
   const files: Input["files"] = { "audit.jsonl": below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
   const args = ["audit.jsonl", ...(withContents ? ["--changes"] : [])];
-  const kept = below(4);
-  if (kept < 2) {
+  // 0 and 1: a checkpoint; 2: an expected length and head; 3: nothing to verify the log against.
+  const evidence = below(4);
+  if (evidence < 2) {
     const note = makeCheckpoint(entries, 1 + below(entries.length), world.key);
     const cosigned = note + world.witness.cosigned(note.slice(0, note.indexOf("\n\n") + 1), 1_800_000_000);
     files["note"] = below(3) === 0 ? bentText(cosigned, below) : cosigned;
@@ -141,7 +142,7 @@ function exportInput(world: FuzzWorld, below: Below): Input {
     if (below(2) === 0) args.push("--key", below(6) === 0 ? "bent.pem" : "public.pem");
     if (below(3) === 0)
       args.push("--witness", below(6) === 0 ? bentText(world.witness.vkey, below) : world.witness.vkey);
-  } else if (kept === 2) {
+  } else if (evidence === 2) {
     const { id, current_hash } = pick(below, entries);
     args.push("--expected-length", String(id), "--expected-head", current_hash);
   }
@@ -165,6 +166,7 @@ function certificateInput(world: FuzzWorld, below: Below): Input {
   const ids = world.entries.filter((entry) => entry.change_id === change && isDeciding(entry)).map(({ id }) => id);
   const manifest = [...world.manifests.values()][0]!;
   let [log, body, intent, own] = [world.entries, content, manifest, ids];
+  // 0: fewer entries; 1: another order; 2: another content; 3: another intent; 4: none; 5 to 7: changed entries, 5 and 6 also 2 and 3.
   const how = below(8);
   if (how === 0) own = ids.filter(() => below(3) > 0);
   if (how === 1) own = ids.toSorted(() => below(3) - 1);

@@ -16,7 +16,7 @@ type Detail = Record<string, unknown>;
 const read = (policy: Detail = {}, over: Detail = {}) => parseIntent({ policy, ...over });
 const MINOR = { kinds: ["config"], targets: ["ui.*"] };
 
-test.each<[string, Detail, Detail, object]>([
+test.each<[what: string, policy: Detail, otherFields: Detail, expected: object]>([
   ["approvers", {}, {}, { approvers: undefined, required: { standard: 1, major: 1 } }],
   ["approvers in capitals", { approvers: ["Ana"] }, {}, { approvers: ["ana"] }],
   ["a group", { groups: { eu: ["Bo", "cy"] }, approvers: ["ana", "group:eu"] }, {}, { approvers: ["ana", "bo", "cy"] }],
@@ -119,7 +119,7 @@ test.each<[string, Detail, Detail, object]>([
   expect(read(policy, over)).toMatchObject(expected);
 });
 
-test.each<[string, unknown, Detail?]>([
+test.each<[field: string, policy: unknown, otherFields?: Detail]>([
   ["policy", undefined, { policy: [] }],
   ["owners", { owners: {} }],
   ["owners", { owners: [5] }],
@@ -150,7 +150,7 @@ const CONTENT = {
 const rule = { minor: { ...MINOR, tenants: ["t1"], max_affected_users: 5, max_risk: "medium" } };
 const set = (over: Detail) => ({ tenant_id: "t1", target: "ui.b", ...over });
 
-test.each<[string, boolean, Detail?, Detail?, boolean?]>([
+test.each<[which: string, isMinor: boolean, content?: Detail, policy?: Detail, isErased?: boolean]>([
   ["within all bounds", true],
   ["where the intent has none", false, {}, { minor: undefined }],
   ["of another kind", false, { kind: "workflow" }],
@@ -184,7 +184,7 @@ test.each<[string, boolean, Detail?, Detail?, boolean?]>([
   expect(isMinor({ ...CONTENT, ...content }, isErased, read(policy))).toBe(expected);
 });
 
-test.each<[string, boolean, boolean, boolean]>([
+test.each<[name: string, decides: boolean, proposes: boolean, withAgents: boolean]>([
   ["ana", true, true, true],
   ["bo", false, true, true],
   ["agent:x", false, false, true],

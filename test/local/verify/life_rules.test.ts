@@ -49,6 +49,7 @@ function judge({ steps, policy, principals, content = {}, signed = {}, over = {}
   return found;
 }
 
+/** Returns the finding that a step has too few consents. */
 const few = (id: number, how: string, given: number, needed: number, rest = ""): string[] => [
   `${id} quorum: it was ${how} with ${given} of ${needed} consents${rest}`,
 ];
@@ -61,7 +62,7 @@ const MINOR_ALONE = ["1 quorum: its tier is minor, but its intent requires conse
 const UNVOUCHED = ["1 quorum: its tier is minor, but its proposer is not authenticated"];
 const loss: Step = ["loss_accepted"];
 
-test.each<[string, Given, string[]]>([
+test.each<[consents: string, given: Given, findings: string[]]>([
   ["no entry", { steps: [] }, []],
   ["one consent", { steps: [proposed, approved, applied] }, []],
   ["none of one that is needed", { steps: [proposed, applied] }, few(2, "applied", 0, 1)],
@@ -94,6 +95,7 @@ test.each<[string, Given, string[]]>([
     { steps: [proposed, approved], content: { tier: "small" } },
     ["null content: the tier of the content is not minor, standard or major"],
   ],
+  // Under an intent that is not in the file every approver counts; the verdict is then at most `consistent`.
   ["one under an unknown intent", { steps: [proposed, consent("zoe", "approved", { manifest_hash: "x" })] }, []],
   ["one who may not approve", { steps: [proposed, consent("zoe", "approved")] }, few(2, "approved", 0, 1)],
   [

@@ -44,7 +44,7 @@ test.each([
   expect(batches.every(({ lastState, isText }) => lastState === "ended" && isText)).toBe(true);
 });
 
-test("a last line without an end is returned, and said to have none", async () => {
+test("a last line without a line break is returned as not ended", async () => {
   const end = { lines: ["two"], isText: true, lastState: "not ended" };
   expect((await readBatches(["one\ntw", "o"])).at(-1)).toEqual(end);
   expect((await readBatches(["one\n", Buffer.of(0xff)])).at(-1)).toEqual({
@@ -86,7 +86,7 @@ test("reading ends with the beginning of a longer line, after the lines before i
 
 const FIRST = '{"origin":"log"}';
 
-test.each<[string, number, LineBatch["lastState"], string | undefined]>([
+test.each<[line: string, number: number, state: LineBatch["lastState"], message: string | undefined]>([
   [FIRST, 1, "ended", undefined],
   [FIRST, 1, "not ended", "its last line is not ended"],
   [`${FIRST}\r`, 1, "ended", "line 1 ends with a carriage return"],

@@ -44,6 +44,7 @@ beforeAll(async () => {
   const copy = await rewinding.copy();
   await api.propose({ target: "ui.lost" });
   await rewinding.goBack(copy);
+  // A write finds out that the log went back, which freezes the service.
   await api.post("propose", { tenant_id: "t1", kind: "config", target: "ui.late", summary: "Late" });
   const { length, head } = (await readHead(rewinding.store))!;
   const accepted = await api.post("audit/accept-loss", { actor: "bo", note: "failover", length, head });
@@ -72,9 +73,9 @@ function verify(text: string): CertificateReport {
 
 const entryIn = (part: string): { id: number; event_type: string } =>
   JSON.parse(Buffer.from(/\nextra (.*)\n/.exec(part)![1]!, "base64").toString());
-/** Returns the certificate without the entries for which `isLeft` is true. */
-const without = (text: string, isLeft: (entry: { id: number; event_type: string }) => boolean): string =>
-  rebuildCertificate(text, (part, name) => (name === "proof" && isLeft(entryIn(part)) ? null : part));
+/** Returns the certificate without the entries for which `isRemoved` returns true. */
+const withoutEntries = (text: string, isRemoved: (entry: { id: number; event_type: string }) => boolean): string =>
+  rebuildCertificate(text, (part, name) => (name === "proof" && isRemoved(entryIn(part)) ? null : part));
 
 test("new consents after an accepted loss count, and the loss is reported", () => {
   const report = verify(again);
@@ -99,7 +100,7 @@ test("new consents after an accepted loss count, and the loss is reported", () =
 });
 
 test("an apply on consents from before an accepted loss is rejected", () => {
-  const forged = without(again, ({ id, event_type }) => id > loss && event_type === "consent_decision");
+  const forged = withoutEntries(again, ({ id, event_type }) => id > loss && event_type === "consent_decision");
   expect(verify(forged)).toMatchObject({
     verdict: "bad",
     findings: [{ rule: "quorum", message: "it was applied with 0 of 2 consents" }],
@@ -107,10 +108,10 @@ test("an apply on consents from before an accepted loss is rejected", () => {
 });
 
 test("one consent after an accepted loss and one before do not make two", () => {
-  let first = true;
-  const forged = without(again, ({ id, event_type }) => {
-    if (id < loss || event_type !== "consent_decision" || !first) return false;
-    first = false;
+  let isFirst = true;
+  const forged = withoutEntries(again, ({ id, event_type }) => {
+    if (id < loss || event_type !== "consent_decision" || !isFirst) return false;
+    isFirst = false;
     return true;
   });
   expect(verify(forged).findings).toMatchObject([{ rule: "quorum", message: "it was applied with 1 of 2 consents" }]);

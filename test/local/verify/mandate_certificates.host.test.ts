@@ -19,7 +19,7 @@ type Report = Record<string, unknown> & {
 let honest: string;
 let pending: string;
 
-const python = (text: string): Report => {
+const verifyInPython = (text: string): Report => {
   const folder = mkdtempSync(join(tmpdir(), "certificates-"));
   try {
     writeFileSync(join(folder, "certificate"), text);
@@ -35,22 +35,25 @@ const python = (text: string): Report => {
     rmSync(folder, { recursive: true });
   }
 };
-const both = (text: string): Report => {
+/** Returns the report of both verifiers, which must be equal. */
+const verify = (text: string): Report => {
   const report = JSON.parse(JSON.stringify(verifyCertificate(Buffer.from(text), { acceptedManifests: [] }))) as Report;
-  expect(python(text)).toEqual(report);
+  expect(verifyInPython(text)).toEqual(report);
   return report;
 };
-const messages = (text: string): string[] => both(text).findings.map(({ message }) => message);
+const findMessages = (text: string): string[] => verify(text).findings.map(({ message }) => message);
 const eventOf = (proof: string): string => {
   const extra = /^extra (\S+)$/m.exec(proof)?.[1] ?? "";
   return (JSON.parse(Buffer.from(extra, "base64").toString()) as { event_type: string }).event_type;
 };
-/** Removes the n-th proof of an event. */
-const without = (text: string, event: string, nth = 0): string => {
-  let found = 0;
-  return rebuildCertificate(text, (part, name) =>
-    name === "proof" && eventOf(part) === event && found++ === nth ? null : part,
-  );
+/** Removes the proof of an event that has this index among the event's proofs. */
+const withoutProof = (text: string, event: string, index: number): string => {
+  let count = 0;
+  return rebuildCertificate(text, (part, name) => {
+    if (name !== "proof" || eventOf(part) !== event) return part;
+    count++;
+    return count === index + 1 ? null : part;
+  });
 };
 
 beforeAll(async () => {
@@ -73,7 +76,7 @@ beforeAll(async () => {
 
 test("an unforged certificate names the people who signed the mandate", () => {
   for (const text of [honest, pending]) {
-    const { verdict, findings, steps } = both(text);
+    const { verdict, findings, steps } = verify(text);
     expect([verdict, findings]).toEqual(["consistent", []]);
     const signed = steps.filter(({ event }) => event === "mandate_signed");
     expect(signed.map(({ name, key, status }) => [name, key !== null, status])).toEqual([
@@ -89,8 +92,8 @@ test.each([
   ["mandate_suspended", 0, "an entry of its mandate does not follow from the earlier entries"],
   ["mandate_resumed", 0, "its mandate has 1 of 2 signatures"],
   ["mandate_resumed", 1, "its mandate was suspended, not active"],
-])("without %s %i it is rejected by both", (event, nth, why) => {
-  expect(messages(without(honest, event, nth))).toEqual([`it was approved by a mandate: ${why}`]);
+])("a certificate without %s, index %i, is rejected by both verifiers", (event, index, why) => {
+  expect(findMessages(withoutProof(honest, event, index))).toEqual([`it was approved by a mandate: ${why}`]);
 });
 
 test("a loss suspends mandates signed before it until they are resumed", async () => {
@@ -102,6 +105,7 @@ test("a loss suspends mandates signed before it until they are resumed", async (
   const before = await rewinding.copy();
   await send("kpi", { csat: 4.2 });
   await rewinding.goBack(before);
+  // A write finds out that the log went back, which freezes the service.
   await send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.deps.store))!;
   const loss = { note: "restored", length, head };
@@ -114,10 +118,10 @@ test("a loss suspends mandates signed before it until they are resumed", async (
   const { change_id } = (await propose({ value: 103 })).body;
   await apply(change_id);
   const certificate = (await api.get(`changes/${change_id}/certificate`)).text;
-  const { findings, remarks, steps } = both(certificate);
+  const { findings, remarks, steps } = verify(certificate);
   expect([findings, JSON.stringify(remarks)]).toEqual([[], expect.stringContaining("once it is resumed")]);
   expect(steps.map(({ event }) => event)).toContain("loss_accepted");
-  expect(messages(without(certificate, "mandate_resumed", 1))).toEqual([
+  expect(findMessages(withoutProof(certificate, "mandate_resumed", 1))).toEqual([
     "it was approved by a mandate: its mandate was suspended, not active",
   ]);
 });
@@ -132,7 +136,8 @@ test("a certificate has also the entries of a mandate that its stored record omi
   const record = (await store.get("mandates", id))!.value;
   for (const audit of [[], record.audit.slice(1)]) {
     await store.transact(async (tx) => void tx.put("mandates", id, { ...record, audit }));
-    const { findings, steps } = both((await api.get(`changes/${change_id}/certificate`)).text);
+    const { findings, steps } = verify((await api.get(`changes/${change_id}/certificate`)).text);
+    // Two signatures, the proposal, its consent and the apply.
     expect([findings, steps.length]).toEqual([[], 5]);
   }
 });
@@ -141,8 +146,8 @@ test("a certificate without its mandate is rejected, and one without its intent 
   const none = rebuildCertificate(honest, (part, name) =>
     name === "proof" && eventOf(part).startsWith("mandate_") ? null : part,
   );
-  expect(messages(none)).toEqual(["it was approved by a mandate: the entries of its mandate are not in this file"]);
-  expect(both(rebuildCertificate(honest, (part, name) => (name === "intent" ? null : part)))).toMatchObject({
+  expect(findMessages(none)).toEqual(["it was approved by a mandate: the entries of its mandate are not in this file"]);
+  expect(verify(rebuildCertificate(honest, (part, name) => (name === "intent" ? null : part)))).toMatchObject({
     verdict: "consistent",
   });
 });

@@ -14,6 +14,7 @@ const CONTENT: Detail = {
   ...{ proposer: "agent:pricing", kind: "config", tenant_id: "t1", target: "price.a", value: 5 },
   ...{ reversible: true, risk: "low", affected_users: 10 },
 };
+/** The first of the 8 changes of a day, and of the 3 that may be open. */
 const STATED = { mandate_id: "m1", revision: 1, entry: 2, number: 1, left: { today: 7, open: 2 } };
 const LIMITS = { limits: { schema: { type: "number", maximum: 5 } } };
 
@@ -55,19 +56,25 @@ function judge(
     { timestamp: at },
   );
   const step = atApply ? entry(10, "change_applied", detail, { timestamp: at }) : consent;
-  const whole = { ...CONTENT, ...content };
-  const all = [...between, ...signatures];
+
   const signed = new Map([
     ...grounds.signed,
     ...between.map((one) => [one.entry.id, known.keys.get("ana")![0]!.id] as const),
   ]);
-  return findMandateProblem(consent, step, { ...grounds, signed, mandates: all, content: whole, isErased, proposal });
+  return findMandateProblem(consent, step, {
+    ...grounds,
+    signed,
+    mandates: [...between, ...signatures],
+    content: { ...CONTENT, ...content },
+    isErased,
+    proposal,
+  });
 }
 
 const OUTSIDE = "it is outside the bounds of its mandate: ";
 const ABSENT = "the entries of its mandate are not in this file";
 
-test.each<[string, Case, string | undefined]>([
+test.each<[consent: string, given: Case, problem: string | undefined]>([
   ["within all bounds", {}, undefined],
   ["of an unknown intent", { detail: { manifest_hash: "x" } }, undefined],
   ["of another mandate", { stated: { mandate_id: "m2" } }, ABSENT],
@@ -176,12 +183,12 @@ test.each<[string, Case, string | undefined]>([
     { content: { stages: {} }, stages: { watch: ["csat"], fed_by: ["bo"], max_allowed: { csat: 1 } } },
     undefined,
   ],
-  ["at its begin", { at: BOUNDS.from, created_at: BOUNDS.from }, undefined],
-  ["before its begin", { at: "2026-10-31T23:59:59.999Z" }, `${OUTSIDE}until`],
+  ["at its beginning", { at: BOUNDS.from, created_at: BOUNDS.from }, undefined],
+  ["before its beginning", { at: "2026-10-31T23:59:59.999Z" }, `${OUTSIDE}until`],
   ["before its end", { at: "2026-11-30T23:59:59.999Z", policy: { max_days: 90 } }, undefined],
   ["at its end", { at: BOUNDS.until, policy: { max_days: 90 } }, `${OUTSIDE}until`],
   ["without an end", { bounds: { until: undefined } }, `${OUTSIDE}until`],
-  ["without a begin", { bounds: { from: undefined } }, undefined],
+  ["without a beginning", { bounds: { from: undefined } }, undefined],
   ["before the policy's days are over", { at: "2026-11-07T07:59:59.999Z" }, undefined],
   ["after the policy's days", { at: "2026-11-07T08:00:00.000Z" }, `${OUTSIDE}until`],
   [

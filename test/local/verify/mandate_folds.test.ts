@@ -57,7 +57,7 @@ const ACTIVE = { state: "active", revision: 1, countsFrom: 1, signatures: [1], r
 const DRAFT = { ...ACTIVE, state: "draft", countsFrom: 0 };
 const SUSPENDED = { ...ACTIVE, state: "suspended", revision: 2, resumes: [] };
 
-test.each<[string, Step[], object]>([
+test.each<[last: string, steps: Step[], expected: object]>([
   ["nothing", [], { ...DRAFT, signatures: [], first: undefined, open: undefined }],
   ["one signature of two", [signed()], DRAFT],
   ["the last signature", [active], ACTIVE],
@@ -136,7 +136,7 @@ test.each<[string, Step[], object]>([
   expect(fold(steps)).toEqual(expected);
 });
 
-test.each<[string, string, number[]]>([
+test.each<[what: string, events: string, mandateIds: number[]]>([
   ["the change alone", "change_proposed consent_decision change_applied", []],
   ["a mandate and its change", "mandate_signed change_proposed consent_decision", [1]],
   ["losses around both", "loss_accepted mandate_signed loss_accepted change_proposed loss_accepted", [2, 3]],
@@ -150,7 +150,7 @@ test.each<[string, string, number[]]>([
   expect(life).toEqual(all.filter((one) => !mandates.includes(one)));
 });
 
-test.each<[string, object[], unknown[]]>([
+test.each<[which: string, overs: object[], found: unknown[]]>([
   ["in order", [{}, {}], []],
   ["about a change", [{}, { changeId: "chg_1" }], [[2, "form", "it is about a mandate, but has a change_id"]]],
   ["of another log", [{ origin: "p" }], [[1, "origin", "its origin is not that of the first entry"]]],
@@ -172,7 +172,7 @@ test("without the change's first entry an entry about a mandate has a finding on
   expect(found).toEqual([[1, "origin"]]);
 });
 
-test.each<[string, Detail, string | undefined]>([
+test.each<[decision: string, detail: Detail, statement: string | undefined]>([
   [
     "mandate",
     { bounds: { b: 1, a: [] }, systems: ["s"] },

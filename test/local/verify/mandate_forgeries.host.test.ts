@@ -44,6 +44,7 @@ function certify(log: readonly AuditEntry[], other?: string, from = honest): str
   return rebuildCertificate(from, (part, name) => {
     if (name === "intent" && other !== undefined) return [part, `${other}\n`];
     if (name !== "proof") return part;
+    // The first proof is replaced by all new ones, and the others are removed.
     const given = isFirst ? proofs : null;
     isFirst = false;
     return given;
@@ -117,7 +118,7 @@ const STEP = { relative: 0.05, hours: 24 };
 const APPROVED = "it was approved by a mandate: ";
 const APPLIED = "it was applied by a mandate: ";
 const NOT_SIGNED = "it must be signed by ana, and has no signature";
-const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = [
+const FORGED: readonly (readonly [forgery: string, forge: () => string, messages: readonly string[]])[] = [
   ["no forgery", () => certify(entries), []],
   [
     "an unsigned narrowing that widens bounds",
@@ -159,7 +160,7 @@ const FORGED: readonly (readonly [string, () => string, readonly string[]])[] = 
     [NOT_SIGNED, `${APPROVED}its mandate was suspended, not active`],
   ],
   [
-    "an entry that is not the one since which it counts",
+    "a consent that names another entry than the one that activated its mandate",
     () =>
       certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), entry: 3 } }))),
     [`${APPROVED}its mandate.entry is not the entry that activated the mandate`],

@@ -114,14 +114,16 @@ test("both verifiers accept the same values and narrowings as the service", () =
     narrowed.map(([before, after]) => areLimitsNarrower({ schema: before }, { schema: after })),
   ];
   const differing = (other: readonly boolean[][], cases: readonly unknown[][][]) =>
-    service.flatMap((all, kind) => all.flatMap((is, at) => (is === other[kind]![at] ? [] : [cases[kind]![at]])));
+    service.flatMap((all, kind) =>
+      all.flatMap((isAccepted, at) => (isAccepted === other[kind]![at] ? [] : [cases[kind]![at]])),
+    );
   const cases = [matched, narrowed] as unknown as unknown[][][];
   expect(differing(typescript, cases)).toEqual([]);
   expect(differing(python(matched, narrowed), cases)).toEqual([]);
   for (const all of service) expect(new Set(all)).toEqual(new Set([true, false]));
 });
 
-test("a schema that the service rejects matches nothing, and takes no time", () => {
+test("a schema that the service rejects matches nothing, even if its pattern would run long", () => {
   const hostile: [unknown, unknown][] = [
     [{ type: "string", pattern: "^(a+)+$" }, "a"],
     [{ type: "string", pattern: "a" }, "a"],

@@ -1,4 +1,4 @@
-/** Tests the verifier's own rules of mandates: narrowings, and whose signatures are needed. */
+/** Tests the verifier's own rules of mandates: which narrowings are valid, and whose signatures a mandate needs. */
 import { expect, test } from "vitest";
 import { isNarrowing } from "../../../local/verify/mandate_narrow.ts";
 import { isSignedByMandateSigner, findMissingSignatures } from "../../../local/verify/mandate_signers.ts";
@@ -16,7 +16,7 @@ test.each(SCHEMAS)("of schemas %j and %j the second is as strict: %s", (before, 
   expect(areLimitsNarrower({ schema: before }, { schema: after })).toBe(isNarrow);
 });
 
-test.each<[string, unknown, boolean, object?]>([
+test.each<[narrowing: string, narrow: unknown, isValid: boolean, before?: object]>([
   ["no object", "smaller", false],
   ["the same bounds", { max_per_day: 10, targets: BOUNDS.targets, until: BOUNDS.until }, true],
   ["targets that are no text", { targets: [1] }, false],
@@ -51,7 +51,9 @@ const LACKS_OWNERS = (own: number) => `its mandate has ${own} of 2 signatures of
 
 const ALL_OWNED = { owners: [{ targets: ["*"], approvers: ["fin"] }] };
 
-test.each<[string, string[], string | undefined, object?, object?, object?]>([
+test.each<
+  [who: string, names: string[], problem: string | undefined, bounds?: object, detail?: object, policy?: object]
+>([
   ["nobody", [], "its mandate has 0 of 2 signatures"],
   ["one", ["ana"], "its mandate has 1 of 2 signatures"],
   ["one twice", ["ana", "ANA"], "its mandate has 1 of 2 signatures"],
@@ -104,7 +106,7 @@ test.each(OVERLAPS)("owners of %s must sign over %s: %s", (owned, pattern, share
   }
 });
 
-test.each<[string, string, object, object, boolean]>([
+test.each<[who: string, name: string, detail: object, bounds: object, ends: boolean]>([
   ["one who may decide", "ana", {}, {}, true],
   ["one whose key signs unattended", "cy", {}, {}, true],
   ["an owner", "fin", {}, {}, true],

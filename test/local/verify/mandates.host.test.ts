@@ -24,7 +24,12 @@ const edit = (event: string, change: (detail: Detail) => Detail): string => {
 
 const boundsOf = ({ bounds }: Detail): Detail => bounds as Detail;
 const STATEMENT = "its statement does not match the entry";
-const FORGED: readonly (readonly [string, string, (detail: Detail) => Detail, string])[] = [
+const FORGED: readonly (readonly [
+  forgery: string,
+  event: string,
+  change: (detail: Detail) => Detail,
+  message: string,
+])[] = [
   ["a wider bound", "mandate_signed", (one) => ({ ...one, bounds: { ...boundsOf(one), max_per_day: 50 } }), STATEMENT],
   ["another agent", "mandate_signed", (one) => ({ ...one, bounds: { ...boundsOf(one), agent: "agent:x" } }), STATEMENT],
   ["another system", "mandate_signed", (one) => ({ ...one, systems: [] }), STATEMENT],
@@ -63,7 +68,7 @@ test("an unforged mandate is accepted by both verifiers", () => {
 });
 
 test.each(FORGED.map(([name, , , message], index) => [name, message, index + 1] as const))(
-  "%s is rejected by both",
+  "%s is rejected by both verifiers",
   (_, message, index) => {
     const { typescript, python } = judged[index]!;
     expect(typescript[0]).toContain(message);

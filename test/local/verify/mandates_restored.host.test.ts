@@ -64,12 +64,12 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   expect([lost.status, (await api.mandate(draft)).state]).toEqual(["approved", "active"]);
   await rewinding.goBack(copy);
   await acceptLoss(api);
-  const states = async (by: Acts) => {
+  const readStates = async (by: Acts) => {
     const all = [];
     for (const id of [draft, active, suspended, ended]) all.push((await by.mandate(id)).state);
     return all;
   };
-  expect(await states(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
+  expect(await readStates(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
   for (const target of TARGETS)
     expect((await api.propose({ target, value: 103 })).body).toMatchObject({ status: "pending_consent" });
   expect(await api.apply(kept.change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
@@ -77,7 +77,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   clock.advance(MINUTE);
   await sign("mandate", draft, "bo");
   await sign("mandate_resume", suspended, "bo");
-  expect(await states(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
+  expect(await readStates(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
   await sign("mandate_resume", active, "ana", "bo");
   expect(await api.mandate(active)).toMatchObject({
     state: "active",
@@ -86,9 +86,9 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   });
   const next = (await api.propose({ target: TARGETS[0], value: 104 })).body;
   expect(next).toMatchObject({ status: "approved" });
-  const outside = async (by: Acts, value: number): Promise<string> =>
+  const findExceededBound = async (by: Acts, value: number): Promise<string> =>
     (await by.propose({ target: TARGETS[0], value })).body.outside?.[0].bound;
-  expect(await outside(api, 105)).toBe("max_open");
+  expect(await findExceededBound(api, 105)).toBe("max_open");
   // A consent from before the loss does not count again.
   expect(await api.apply(kept.change_id)).toMatchObject({ status: 403 });
   expect(await api.apply(next.change_id)).toMatchObject({ status: 200 });
@@ -100,9 +100,10 @@ test("after a restore no mandate is in force; a resumed one continues its counts
     { clock, sha256: fastestSha256() },
   );
   const moved = await api.restart({ intent: MANDATE_INTENT, store: to });
-  expect(await states(moved)).toEqual(["draft", "active", "suspended", "ended"]);
+  expect(await readStates(moved)).toEqual(["draft", "active", "suspended", "ended"]);
   expect((await moved.propose({ target: TARGETS[0], value: 104 })).body).toMatchObject({ status: "approved" });
-  expect(await outside(moved, 103)).toBe("max_per_day");
+  // Three changes of the day count: the one before the loss, and two after it.
+  expect(await findExceededBound(moved, 103)).toBe("max_per_day");
   const after = (await moved.api.get("audit?format=jsonl")).text;
   for (const verdict of await judgeExports([text, after])) expect(verdict).toEqual({ typescript: [], python: [] });
 });

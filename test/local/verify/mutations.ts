@@ -37,11 +37,11 @@ const VALUES: readonly unknown[] = [
 ];
 
 /** Lists the paths in a value at which something can be changed. */
-function places(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
+function listPaths(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const at = [...path, Array.isArray(value) ? Number(name) : name];
-    return [at, ...places(member, at)];
+    return [at, ...listPaths(member, at)];
   });
 }
 
@@ -54,7 +54,7 @@ type Holder = Record<string, unknown>;
 export function bentJson(value: unknown, below: Below): string {
   const copy = structuredClone(value) as Holder;
   for (let count = 1 + below(3); count > 0; count--) {
-    const all = places(copy);
+    const all = listPaths(copy);
     if (all.length === 0) break;
     const path = pick(below, all);
     const holder = path.slice(0, -1).reduce<Holder>((one, name) => one[name] as Holder, copy);
@@ -138,13 +138,14 @@ export function bentBytes(bytes: Buffer, below: Below): Buffer {
   }
 }
 
-/** Returns a DER signature in another notation of the same numbers. */
+/** Returns a DER signature in another notation of the same numbers, sometimes with a byte after it. */
 export function bentDer(der: Buffer, below: Below): Buffer {
+  // In DER, two bytes precede the sequence, `r` and `s` each: a tag and the length.
   const r = der.subarray(4, 4 + der[3]!);
   const s = der.subarray(6 + r.length);
-  const number = (bytes: Buffer, padding: number) =>
+  const encodeNumber = (bytes: Buffer, padding: number) =>
     Buffer.concat([Buffer.of(2, bytes.length + padding), Buffer.alloc(padding), bytes]);
-  const body = Buffer.concat([number(r, below(2)), number(s, below(2))]);
+  const body = Buffer.concat([encodeNumber(r, below(2)), encodeNumber(s, below(2))]);
   const head = below(2) === 0 ? Buffer.of(0x30, body.length) : Buffer.of(0x30, 0x81, body.length);
   return Buffer.concat([head, body, Buffer.alloc(below(4) === 0 ? 1 : 0)]);
 }

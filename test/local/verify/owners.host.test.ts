@@ -8,7 +8,7 @@ const NOT_OWNER = "it restores the value of a change that is not in force on its
 
 type Line = { event_type: string; change_id: string };
 
-/** The golden log with the apply of the restored change as an entry of another type. */
+/** Returns the golden log in which the apply of the restored change is an entry of another type. */
 function withoutApply(): string {
   const lines = GOLDEN.trimEnd().split("\n");
   const entries = lines.map((line) => JSON.parse(line) as Line);

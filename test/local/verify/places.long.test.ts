@@ -13,6 +13,7 @@ import { person, proofFields, requestStatement } from "../../support/signed.ts";
 import { pythonMissing, verify, verifyInPython } from "../../tamper/verifiers.ts";
 import { rehashed, write } from "../../tamper/world.ts";
 
+/** Returns the log of a change on a target system, to which Ana signed her consent. */
 async function signedLog(): Promise<AuditEntry[]> {
   const pen = sshSigner();
   const adapter = targetAdapter(memoryTarget().system, { store: memoryStore(), clock: systemClock });
@@ -27,7 +28,7 @@ async function signedLog(): Promise<AuditEntry[]> {
   return (await api.get("audit?limit=100")).body.entries;
 }
 
-/** The log with another text in the detail of one event, and hashes that match it. */
+/** Returns the log with another text in the detail of one event, and hashes that match it. */
 function edited(entries: readonly AuditEntry[], type: string, [from, to]: [string, string]): AuditEntry[] {
   const index = entries.findIndex(({ event_type }) => event_type === type);
   const entry = entries[index]!;
@@ -36,14 +37,14 @@ function edited(entries: readonly AuditEntry[], type: string, [from, to]: [strin
   return rehashed(entries.with(index, other), index);
 }
 
-const EDITS: Record<string, [string, [string, string]] | undefined> = {
-  "the log as it was written": undefined,
+const EDITS: Record<string, [event: string, [from: string, to: string]] | undefined> = {
+  "no edit": undefined,
   "another place in the proposal": ["change_proposed", ['"system":"flags"', '"system":"other"']],
   "another digest in the consent": ["consent_decision", ['"seen":["absent"]', `"seen":["${"0".repeat(64)}"]`]],
   "no digest in the consent": ["consent_decision", ['"seen":["absent"],', ""]],
 };
 
-test.each(Object.entries(EDITS))("both verifiers accept an unedited log, and find the edit: %s", async (_, edit) => {
+test.each(Object.entries(EDITS))("both verifiers have the right findings in a log with %s", async (_, edit) => {
   const entries = await signedLog();
   const log = write(edit ? edited(entries, ...edit) : entries);
   const rules = edit ? ["proof"] : [];

@@ -21,30 +21,31 @@ const toText = (entries: readonly AuditEntry[]): string => entries.map((one) => 
 const FAILURES = ["change_apply_failed", "change_rollback_failed"];
 const STATES = ["rolled_back", "absent", "applied", "unknown"];
 
-/** Each log with the state of one target replaced by another: without new hashes, and with them. */
+/** Returns logs in which the state of one target is replaced by another: without new hashes, and with them. */
 function forgeStates(entries: readonly AuditEntry[]): string[] {
   return entries.flatMap((entry, at) => {
     const detail = JSON.parse(entry.detail) as Failure;
     if (!FAILURES.includes(entry.event_type) || !detail.sets) return [];
     const worst = detail.sets.filter(({ host }) => host === detail.host);
-    // A target that is in a better state than the worst may be in any other such state for all that the log says.
-    const from = worst.length === 1 ? worst[0]! : detail.sets.find(({ host }) => host !== detail.host);
-    const host = worst.length === 1 ? STATES.find((one) => one !== from!.host)! : "unknown";
-    if (!from || (worst.length > 1 && detail.host === "unknown")) return [];
-    const sets = detail.sets.map((one) => (one === from ? { ...one, host } : one));
+    // The state of the plan is the worst of its targets. A forgery contradicts it if the only target in that state gets
+    // another, or if a target in a better state gets the worst of all, `unknown`.
+    const replaced = worst.length === 1 ? worst[0]! : detail.sets.find(({ host }) => host !== detail.host);
+    const host = worst.length === 1 ? STATES.find((one) => one !== replaced!.host)! : "unknown";
+    if (!replaced || (worst.length > 1 && detail.host === "unknown")) return [];
+    const sets = detail.sets.map((one) => (one === replaced ? { ...one, host } : one));
     const forged = entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) });
     return [toText(forged), toText(rehashed(forged, 0))];
   });
 }
 
-/** Each log in which a failed rollback rolled back one target fewer than it did, with new hashes. */
+/** Returns logs, with new hashes, in which a failed rollback states for one target fewer that it was rolled back. */
 const forgeLeft = (entries: readonly AuditEntry[]): string[] =>
   entries.flatMap((entry, at) => {
     const detail = JSON.parse(entry.detail) as Failure;
-    const taken = detail.sets?.findIndex((one) => "target_holds" in one) ?? -1;
-    if (entry.event_type !== "change_rollback_failed" || taken < 0) return [];
-    const { target_holds: _, ...left } = detail.sets[taken]!;
-    const sets = detail.sets.with(taken, left as Left);
+    const index = detail.sets?.findIndex((one) => "target_holds" in one) ?? -1;
+    if (entry.event_type !== "change_rollback_failed" || index < 0) return [];
+    const { target_holds: _, ...left } = detail.sets[index]!;
+    const sets = detail.sets.with(index, left as Left);
     return [toText(rehashed(entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) }), 0))];
   });
 

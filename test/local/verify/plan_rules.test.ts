@@ -12,7 +12,7 @@ const plan = (over: object): object => ({ steps: [STEP], watch: [WATCHED], max_s
 const step = (over: object): object => plan({ steps: [STEP, { ...STEP, ...over }] });
 const watch = (over: object, base: object = WATCHED): object => plan({ watch: [WATCHED, { ...base, ...over }] });
 
-test.each<[string, unknown, boolean]>([
+test.each<[rollout: string, stages: unknown, isPlan: boolean]>([
   ["one step", plan({}), true],
   ["no object", null, false],
   ["no steps", plan({ steps: [] }), false],
@@ -52,7 +52,7 @@ test.each<[string, unknown, boolean]>([
 type Target = Record<string, unknown>;
 const [A, B, C] = ["a", "b", "c"].map((target) => ({ tenant_id: "t1", target })) as never as [Target, Target, Target];
 
-test.each<[string, unknown, readonly string[] | undefined, number?]>([
+test.each<[what: string, sets: unknown, keys: readonly string[] | undefined, least?: number]>([
   ["two", [A, B], ["a\nt1", "b\nt1"]],
   ["one of two tenants", [A, { ...A, tenant_id: "t2" }], ["a\nt1", "a\nt2"]],
   ["in capitals", [{ tenant_id: "T1", target: "A.ÄZ" }, B], ["a.Äz\nT1", "b\nt1"]],
@@ -72,11 +72,12 @@ type Step = readonly [event: string, detail?: Target, change?: string];
 const entryOf = ([eventType, detail = {}, changeId = "c1"]: Step, at: number) =>
   ({ id: at + 1, eventType, changeId, tenant: "t1", detail: JSON.stringify(detail) }) as never;
 
-/** Returns the first message of a check of these entries, with the place of its entry. */
+/** Returns the id of the first entry in which a check finds a fault, and the message; undefined if there is none. */
 function find(check: (entry: never, line: number) => Finding | undefined, steps: readonly Step[]) {
   for (const [at, one] of steps.entries()) {
     const finding = check(entryOf(one, at), at + 11);
     if (finding) {
+      // Lines are numbered from 11, so that they differ from the ids.
       expect(finding).toMatchObject({ line: at + 11, entry: at + 1, rule: "form" });
       return [at + 1, finding.message];
     }
@@ -94,7 +95,7 @@ const on = (target: Target, host: string, over: Target = {}): Target => ({ ...ta
 const failed = (event: string, sets: unknown, host: string): Step => [`change_${event}_failed`, { sets, host }];
 const taken = { target_holds: null };
 
-test.each<[string, Step[], unknown]>([
+test.each<[plan: string, steps: Step[], found: unknown]>([
   ["applied and rolled back", [proposed, applied, ["change_rolled_back", { sets: [A, B] }]], undefined],
   ["of one target", [["change_proposed", { sets: [A] }]], [1, NO_TARGETS]],
   ["that was never proposed", [["change_applied", { sets: [A, B] }]], [1, "it has sets, but its change is not a plan"]],
@@ -181,7 +182,7 @@ test.each<[string, Step[], unknown]>([
   expect(find(createPlanCheck().check, steps)).toEqual(expected);
 });
 
-test.each<[string, Step[], Target, boolean]>([
+test.each<[which: string, steps: Step[], content: Target, isSame: boolean]>([
   ["with the targets of its plan", [proposed], { sets: [A, B] }, true],
   ["with the targets of its plan in another order", [proposed], { sets: [B, A] }, false],
   ["without targets, of a plan", [proposed], {}, false],
@@ -200,7 +201,7 @@ const NOT_OWNER = "it restores the value of a change that is not in force on its
 const own = (event: string, detail: Target = {}, change = "c1"): Step => [event, { target: "a", ...detail }, change];
 const restored = (change = "c1", detail: Target = {}): Step => own("value_restored", detail, change);
 
-test.each<[string, Step[], unknown]>([
+test.each<[what: string, steps: Step[], found: unknown]>([
   ["the owner", [own("change_applied"), restored()], undefined],
   ["what was never applied", [restored()], [1, NOT_OWNER]],
   ["an owner elsewhere", [own("change_applied"), restored("c1", { target: "b" })], [2, NOT_OWNER]],

@@ -28,13 +28,19 @@ const forge = (event: string, change: (sets: Target[]) => unknown): string => {
     .join("");
 };
 
+/** Replaces the first target by another, which comes last. */
 const renamed = (sets: Target[]): Target[] => [...sets.slice(1), { ...sets[0]!, target: "ui.x" }];
 const ALL = "the targets in its sets are not those of its plan";
 const NO_TARGETS = "its sets is not a valid list of targets of its plan";
 const STILL_HELD = "after its rollback a target of its plan is still applied";
 const NOT_OWNER = "it restores the value of a change that is not in force on its target";
 const NOT_LEFT = "it rolls back a target of its plan that is not applied";
-const FORGED: readonly (readonly [string, string, (sets: Target[]) => unknown, string])[] = [
+const FORGED: readonly (readonly [
+  forgery: string,
+  event: string,
+  change: (sets: Target[]) => unknown,
+  message: string,
+])[] = [
   ["an apply of some targets", "change_applied", (sets) => sets.slice(1), ALL],
   ["an apply of another target", "change_applied", renamed, ALL],
   ["an apply without targets", "change_applied", () => undefined, NO_TARGETS],
@@ -66,11 +72,11 @@ beforeAll(async () => {
 /** Returns the export with other targets in the proposal's entry than in its content, and new hashes of the entries. */
 function forgedContent(text: string): string {
   const entries = forge("change_proposed", renamed).trimEnd().split("\n");
-  let next = 0;
+
   return text
     .trimEnd()
     .split("\n")
-    .map((line) => `${line.includes('"event_type"') ? entries[next++] : line}\n`)
+    .map((line) => `${line.includes('"event_type"') ? entries.shift() : line}\n`)
     .join("");
 }
 
@@ -80,7 +86,7 @@ test("an unforged plan is accepted by both verifiers, with its contents and with
 });
 
 test.each(FORGED.map(([name, , , message], index) => [name, message, index + 1] as const))(
-  "%s is rejected by both",
+  "%s is rejected by both verifiers",
   (_, message, index) => {
     const { typescript, python } = judged[index]!;
     expect(typescript).toContain(message);

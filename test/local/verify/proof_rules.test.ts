@@ -27,14 +27,14 @@ const writeStatement = (members: Detail): string => {
 };
 
 const PLACE = { place: "", system: "file", target: "ui", tenant_id: "*" };
-const PROPOSALS = (): Map<string, never> =>
+const makeProposals = (): Map<string, never> =>
   new Map([["c1", { places: [PLACE], apply_when: "approved" }]]) as Map<string, never>;
 
 /** Returns the finding about an entry whose statement Ana signed; undefined: it is accepted. */
 function findFault(eventType: string, detail: Detail, statement: Detail | string): string | undefined {
   const text = typeof statement === "string" ? statement : writeStatement(statement);
   const signed = { manifest_hash: "m", ...detail, statement: text, proof: ANA.sign(text), key: KEY };
-  const check = createProofCheck(POLICY, PROPOSALS());
+  const check = createProofCheck(POLICY, makeProposals());
   const finding = check.check(makeEntry(eventType, signed), 1);
   expect(check.proofs.verified).toBe(finding ? 0 : 1);
   return finding?.message;
@@ -93,6 +93,7 @@ const SIGNED: [event: string, detail: Detail, statement: Detail][] = [
   ["stage_advanced", { actor: "ana", digest: "d", step: 1 }, { ...OF, decision: "stage", action: "advance", step: 1 }],
   ["stage_resumed", { actor: "ana", digest: "d", step: 1 }, { ...OF, decision: "stage", action: "resume", step: 1 }],
   ["stage_held", { actor: "ana", digest: "d", step: 2 }, { ...OF, decision: "stage", action: "hold", step: 2 }],
+  // The rollout may have advanced since the person signed the hold.
   ["stage_held", { actor: "ana", digest: "d", step: 2 }, { ...OF, decision: "stage", action: "hold", step: 0 }],
 ];
 
@@ -114,7 +115,7 @@ test.each(SIGNED)(
   },
 );
 
-test.each<[string, string, Detail, Detail]>([
+test.each<[what: string, event: string, detail: Detail, statement: Detail]>([
   [
     "a hold above the step",
     "stage_held",
@@ -237,7 +238,7 @@ function judgeDenial(detail: Detail, policy: typeof POLICY | null = POLICY, inte
   return [finding?.message, Object.fromEntries(Object.entries(check.proofs).filter(([, count]) => count > 0))];
 }
 
-test.each<[string, Detail, string | undefined, Detail]>([
+test.each<[signer: string, more: Detail, message: string | undefined, counts: Detail]>([
   ["an SSH key", { proof: ANA.sign(STATEMENT), key: KEY }, undefined, { verified: 1 }],
   ["a passkey", { proof: PHONE.sign(STATEMENT), key: idOf(PHONE.key) }, undefined, { verified: 1 }],
   [
@@ -291,7 +292,7 @@ test.each<[string, Detail, string | undefined, Detail]>([
 const NAMED = { ana: { kind: "person", keys: [KEY, idOf(PHONE.key)] } };
 const NOT_LISTED = "its key is not one that the log lists for ana";
 
-test.each<[string, Detail, string | undefined, Detail]>([
+test.each<[signer: string, more: Detail, message: string | undefined, counts: Detail]>([
   ["an SSH key", { proof: ANA.sign(STATEMENT), key: KEY }, undefined, { as_named: 1 }],
   ["a passkey", { proof: PHONE.sign(STATEMENT), key: idOf(PHONE.key) }, undefined, { not_checked: 1 }],
   ["an SSH key that the log does not list", { proof: EVE.sign(STATEMENT), key: idOf(EVE.key) }, NOT_LISTED, {}],

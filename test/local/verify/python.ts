@@ -13,7 +13,7 @@ export interface Judged {
   stderr: string;
 }
 
-/** Results of signature checks are cached: most inputs differ in only one entry, so their signatures repeat. */
+/** Caches results of signature checks: most inputs have one other entry than the input before, so their signatures repeat. */
 const DRIVER = `
 import contextlib, functools, io, json, sys
 sys.dont_write_bytecode = True
@@ -40,7 +40,7 @@ const keyOf = (args: readonly string[]): string =>
     args.map((arg) => (existsSync(arg) ? createHash("sha256").update(readFileSync(arg)).digest("hex") : arg)),
   );
 
-/** `judge` runs the program once for each list of arguments, with `--json`; the first call starts the process. */
+/** Returns a verifier. `judge` runs the program once for each list of arguments, each with `--json`; its first call starts it. */
 export function pythonVerifier() {
   let started: ReturnType<typeof start> | undefined;
   return {

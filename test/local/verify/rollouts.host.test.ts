@@ -75,12 +75,9 @@ const textWith = (log: Log, lines: ReadonlyMap<string, string>): string =>
   rehashed(log, 0)
     .map((entry) => {
       const { event_type, change_id, detail } = entry;
-      const key =
-        event_type === "change_proposed"
-          ? change_id
-          : event_type === "intent_in_force"
-            ? JSON.parse(detail).manifest_hash
-            : "";
+      let key = "";
+      if (event_type === "change_proposed") key = change_id;
+      if (event_type === "intent_in_force") key = JSON.parse(detail).manifest_hash;
       return `${JSON.stringify(entry)}\n${lines.get(key) ?? ""}`;
     })
     .join("");
@@ -156,7 +153,7 @@ const OF_NOBODY = "its actor is not a person, and its action needs one";
 const WRONG_ORDER = "its ordered is before its step began, or after itself";
 const NO_TOTALS = "its totals are malformed";
 
-const FORGED: readonly (readonly [string, () => Log, string])[] = [
+const FORGED: readonly (readonly [forgery: string, forge: () => Log, message: string])[] = [
   [
     "an advance that the rule does not allow",
     () =>
@@ -481,8 +478,10 @@ print(json.dumps([report["findings"], report["remarks"], [step["event"] for step
   const { stdout } = spawnSync("python3", ["-c", driver], { input: text, encoding: "utf8" });
   expect(JSON.parse(stdout)).toEqual([[], remarks, steps.map(({ event }) => event)]);
   const other = text.replace('"share":1000', '"share":1001');
-  const named = (found: { message: string }[]) => found.map(({ message }) => message);
-  expect(named(verifyCertificate(Buffer.from(other), { acceptedManifests: [] }).findings)).toContain(OTHER_STAGES);
+  const listMessages = (found: { message: string }[]) => found.map(({ message }) => message);
+  expect(listMessages(verifyCertificate(Buffer.from(other), { acceptedManifests: [] }).findings)).toContain(
+    OTHER_STAGES,
+  );
   const second = spawnSync("python3", ["-c", driver], { input: other, encoding: "utf8" });
-  expect(named(JSON.parse(second.stdout)[0])).toContain(OTHER_STAGES);
+  expect(listMessages(JSON.parse(second.stdout)[0])).toContain(OTHER_STAGES);
 });

@@ -121,6 +121,7 @@ test("nobody can sign for an RSA key with the exponent 1", () => {
 
 test("an elliptic key counts only as an uncompressed point", () => {
   const encoded = Buffer.from(ANA.key.public_key, "base64url");
+  // Byte 26 of the encoding is the form of the point, and the coordinates X and Y of 32 bytes each follow it.
   const compressed = Buffer.concat([
     encoded.subarray(0, 26),
     Buffer.of(2 + (encoded.at(-1)! % 2)),
@@ -148,8 +149,9 @@ test.each<[string, string, boolean]>([
   expect(findSshSigner(STATEMENT, { type: "ssh", signature }) !== undefined).toBe(isAccepted);
 });
 
-test("an SSH signature with one byte more at any end, or of another version, is rejected", () => {
+test("an SSH signature with a byte more or less at its end, or of another version, is rejected", () => {
   const bytes = decodeSshSignature(BO.sign(STATEMENT).signature);
+  // The version is a number in bytes 6 to 9.
   const version2 = Buffer.from(bytes).fill(2, 9, 10);
   for (const changed of [Buffer.concat([bytes, Buffer.of(0)]), bytes.subarray(0, -1), version2])
     expect(findSshSigner(STATEMENT, { signature: encodeSshSignature(changed) })).toBeUndefined();

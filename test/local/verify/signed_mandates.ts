@@ -6,9 +6,7 @@ import { person } from "../../support/signed.ts";
 
 export type Detail = Record<string, unknown>;
 
-const PENS = {
-  ...{ ana: passkey(), bo: sshSigner(), fin: passkey(), ona: passkey(), cy: sshSigner("ssh-ed25519") },
-};
+const PENS = { ana: passkey(), bo: sshSigner(), fin: passkey(), ona: passkey(), cy: sshSigner("ssh-ed25519") };
 export const intent = (over: object = {}) =>
   parseIntent({
     ...{ product_id: "p", version: "1", approved_by: "x", update_epoch: 1 },

@@ -9,7 +9,7 @@ const SAYS_NOTHING = "its status does not say whether it approves the change";
 const mustBe = (needed: string, status: string): string =>
   `the change must be ${needed} before this entry, but the earlier entries make it ${status}`;
 
-test.each<[string, Step[], string[], string[], string?]>([
+test.each<[change: string, steps: Step[], statuses: string[], messages: string[], tier?: string]>([
   ["approved and applied", [proposed, approved, applied], ["pending_consent", "approved", "applied"], []],
   ["minor", [proposed, applied], ["approved", "applied"], [], "minor"],
   ["denied", [proposed, denied], ["pending_consent", "denied"], []],
@@ -60,7 +60,8 @@ test.each<[string, Step[], string[], string[], string?]>([
   expect(found).toEqual(messages);
 });
 
-test.each<[string, Detail, string | undefined | null]>([
+// `undefined`: the entry names no signer; `null`: it needs no signature.
+test.each<[event: string, detail: Detail, by: string | undefined | null]>([
   ["content_erased", { actor: "ana" }, "ana"],
   ["loss_accepted", {}, undefined],
   ["stage_resumed", { actor: "ana" }, "ana"],
