@@ -115,6 +115,7 @@ test.each(["once", "unanswered", "for good", "after"] as const)(
 test("after a failed move is cancelled, the source accepts writes and the destination is empty", async () => {
   const { deps } = await serviceWithProposals();
   const to = memoryStore();
+  // At this step the source rejects writes already; a move that fails then empties the destination.
   const broken = withFault({ step: 4, kind: "once" });
   const source = { from: deps.store.bulk!, name: "a" };
   await expect(migrate(source, { to: broken.store(to), name: "b" }, { ...deps, sha256 })).rejects.toThrow("broken");

@@ -63,6 +63,7 @@ test("moves in, between and out preserve the log, and the source of a move rejec
   const to = memoryStore();
   const lines = () => splitLines(new Blob([exported]).stream());
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
+  // One entry for each of the three moves.
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
   expect((await joinChunks(exportContents(to))).startsWith(reported)).toBe(true);
 });

@@ -151,6 +151,7 @@ test("of two processes that take over concurrently only one runs the adapter", a
 test("each new lease on a change has a higher number", async () => {
   const { adapter, first, change_id, running, finish } = await startApply();
   const [{ number }] = (await listLeases(first)) as [Lease];
+  // A lease has the number of the next entry.
   expect(number).toBe((await first.audit()).length + 1);
   finish();
   await running;
@@ -193,6 +194,7 @@ test("a step on the target system begins only if the rest of the lease is long e
   const api = await core({ adapter });
   const change_id = await api.bring("approved");
   const advanceBy = (ms: number) => () => void api.deps.clock.advance(ms);
+  // A lease lasts 60 seconds, and a step may take ten.
   adapter.on("validate", advanceBy(50 * SECOND + 1), 1);
   expect(await api.act("apply", change_id)).toMatchObject({
     status: 502,

@@ -16,6 +16,7 @@ import { type CrashPoint, CRASH_MOMENTS, crashAtWrite } from "../../../support/c
 const ENTRY = { tenant_id: "t1", target: "ui.a", kind: "config" } as const;
 /** The original text of the target; parsing and rendering would change it, and a rollback restores each byte. */
 const ORIGINAL_TEXT = '{ "old":  1.50 }';
+const NO_CRASH: CrashPoint = { at: Infinity, when: "after" };
 
 /** Creates a change with the value 2 whose target was set to 7, with functions to start processes that crash. */
 async function openWithEditedTarget() {
@@ -124,7 +125,7 @@ test("after a crash at any write of a restore the log agrees with the value on t
 test("after a crash at any write of the recovery the log agrees with the value", async () => {
   const interruptRestore = ({ runUntilCrash, restore, failNextWrite }: Setup) => {
     failNextWrite("lost answer");
-    return runUntilCrash({ at: Infinity, when: "after" }, restore);
+    return runUntilCrash(NO_CRASH, restore);
   };
   expect(await crashAtEachWrite((api) => api.cycle(), interruptRestore)).toBeGreaterThanOrEqual(2);
 });
@@ -132,7 +133,7 @@ test("after a crash at any write of the recovery the log agrees with the value",
 test("a crash at any write of a rollback after an unanswered restore leaves one entry of each", async () => {
   const leaveRestoreUnanswered = async ({ runUntilCrash, restore, failNextWrite, writeBeforeRollback }: Setup) => {
     failNextWrite("lost request");
-    await runUntilCrash({ at: Infinity, when: "after" }, restore);
+    await runUntilCrash(NO_CRASH, restore);
     writeBeforeRollback();
   };
   expect(await crashAtEachWrite((api, { rollback }) => rollback(api), leaveRestoreUnanswered)).toBeGreaterThanOrEqual(

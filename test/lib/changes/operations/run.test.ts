@@ -57,6 +57,7 @@ test("a change whose apply failed a thousand times can be revoked but not applie
       for (let time = 0; time < times; time++)
         record = transaction.execute(record, failed as Command, serviceActor()).record;
     });
+  // 999 failures, in transactions of at most 24.
   for (let failures = 0; failures < 984; failures += 24) await fail(24);
   await fail(15);
   // Two of these entries are no failures, so the limit is not reached yet.

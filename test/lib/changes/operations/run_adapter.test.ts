@@ -40,6 +40,7 @@ test("a step is aborted at its time limit, and its result is not awaited", async
   await failure;
 });
 
+// 30 seconds: verify is called after the apply, before the rollback of the apply, and after it.
 test.each([
   ["validate", "apply", "validate", "absent", 10],
   ["apply", "apply", "apply", "unknown", 10],

@@ -58,7 +58,7 @@ test("an apply that is not visible ten minutes after the lease counts as failed"
   expect((await api.act("revoke", change_id)).status).toBe(200);
 });
 
-test("another process resolves an apply that timed out under the same time limit", async () => {
+test("another process waits for an apply that timed out, and records it once it is visible", async () => {
   const { adapter, api, change_id } = await coreWithTimedOutApply();
   const next = makeCore(await restartDeps(api.deps, { exclusive: true }));
   expect((await next.change(change_id)).gates).toContainEqual(

@@ -39,6 +39,7 @@ test("a failed plan whose rollback a crash interrupted is rolled back, and is no
   const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, crashingStore, clock) });
   const id = await bringPlan(api, "approved", ENTRIES.slice(0, 2));
   const [systemA, systemB] = [systems.get("a")!, systems.get("b")!];
+  // The apply gets no answer from b, and its rollback is rejected by a.
   systemA.faults.push(NO_FAULT, "rejected");
   systemB.faults.push("lost answer");
   expect((await api.act("apply", id)).status).toBe(502);
@@ -62,13 +63,14 @@ test("a failed plan whose rollback a crash interrupted is rolled back, and is no
   expect(types).not.toContain("change_applied");
 });
 
-test.each([["a", "b"], ["a"], ["b"]])(
-  "revoke deletes the leases of a plan only if all their systems have moved: %s %s",
-  async (...moved) => {
+test.each([[["a", "b"]], [["a"]], [["b"]]])(
+  "revoke deletes the leases of a plan only if all their systems have moved: %j",
+  async (moved) => {
     const systems = memorySystems(["a", "b", "c"]);
     const [store, clock] = [memoryStore(), testClock()];
     const api = await core({ store, clock, adapter: routeSystems(systems, store, clock) });
     const id = await bringPlan(api, "approved", ENTRIES);
+    // The apply fails on c, and its rollback on a and b.
     for (const name of ["a", "b"]) systems.get(name)!.faults.push(NO_FAULT, "rejected", "rejected");
     systems.get("c")!.faults.push("rejected");
     expect((await api.act("apply", id)).status).toBe(502);
@@ -129,7 +131,7 @@ test("after a partial rollback of a plan no change of a restored target is minor
 });
 
 test.each([false, true])(
-  "a failed rollback revokes a release of the plan, but not if an edit blocks it: %s",
+  "a failed rollback revokes a release of the plan, but not if an edit blocks it (edited: %s)",
   async (isEdited) => {
     const more = [{ name: "gate", match: ["deploy/*"], adapter: gateAdapter("gate") }];
     const { api, systems, store, details, overwrite } = await planBench(memorySystems(["a", "b"]), { more });
@@ -170,6 +172,7 @@ test("an erasure deletes all values of a plan although one of its systems is gon
   expect(await effects()).toContain("two");
   systems.delete("a");
   const next = makeCore(await restartDeps(api.deps, { store, adapter: routeSystems(systems, store, clock) }));
+  // An erasure waits until the projections have passed its entry.
   await store.transact((tx) => {
     for (const name of [memories.name, outcomes.name]) tx.put("cursors", name, { entry: 1e6 } as never);
   });

@@ -75,6 +75,7 @@ test("an entry that belongs to a later change, or was rolled back, is not restor
   const rejected = await restore();
   expect(toError(rejected)).toEqual([400, "illegal_transition"]);
   expect(rejected.body.error).toContain("a/1");
+  // The rollback fails on a, so it restores only the entry on b.
   systems.get("a")!.faults.push("rejected", "rejected");
   expect(toError(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
   edit(B1);

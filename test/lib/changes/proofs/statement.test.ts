@@ -24,6 +24,7 @@ test("a statement is the RFC 8785 JSON of its facts", () => {
 });
 
 test("the challenge for a passkey is the SHA-256 of the statement in base64url", () => {
+  // The SHA-256 of the empty text.
   expect(computePasskeyChallenge("", sha256)).toBe("47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU");
 });
 

@@ -48,7 +48,9 @@ describe.each(Object.entries(SIGNERS))("%s", (_, { key, sign }) => {
     expect(await findFault(sign(`${STATEMENT} `), key)).not.toBe("");
   });
 
-  const findAccepted = async (flips: (value: string) => Iterable<string>): Promise<[tried: number, string[]]> => {
+  const findAccepted = async (
+    flips: (value: string) => Iterable<string>,
+  ): Promise<[tried: number, accepted: string[]]> => {
     const proof = sign(STATEMENT);
     const accepted: string[] = [];
     let tried = 0;
@@ -115,6 +117,7 @@ function* textFlips(text: string): Generator<string> {
 describe("a passkey", () => {
   const { key, sign } = passkey();
   const withMember = (json: string): AssertionChanges => ({ rewrite: (text) => text.replace("{", `{"x":${json},`) });
+  // Bits of flags: 1 a person is present, 4 is verified, 8 the key may be backed up, 16 is backed up.
   test.each<[string, AssertionChanges, string]>([
     ["another origin", { origin: "https://evil.example" }, "asked for by a page of https://evil.example"],
     ["an origin below the relying party that is not listed", { origin: "https://a.gov.acme.example" }, "a page of"],
@@ -205,21 +208,21 @@ describe("an SSH key", () => {
   });
 });
 
-const version = spawnSync("ssh-keygen", ["-?"]);
-const skipReason = version.error ? "there is no ssh-keygen here" : undefined;
+const probe = spawnSync("ssh-keygen", ["-?"]);
+const skipReason = probe.error ? "there is no ssh-keygen here" : undefined;
 if (skipReason) process.stderr.write(`stock ssh-keygen is not tried: ${skipReason}\n`);
 
 describe.skipIf(skipReason !== undefined)("stock ssh-keygen", () => {
   const folder = mkdtempSync(join(tmpdir(), "ssh-"));
-  const file = (name: string, text: string): string => {
+  const writeTestFile = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text, { mode: 0o600 });
     return join(folder, name);
   };
   const isValid = (publicKey: string, signature: string, statement = STATEMENT): boolean => {
     const [type, blob] = publicKey.split(" ");
-    const signers = file("signers", `ana namespaces="countersign-consent" ${type} ${blob}\n`);
+    const signers = writeTestFile("signers", `ana namespaces="countersign-consent" ${type} ${blob}\n`);
     const args = ["-Y", "verify", "-f", signers, "-I", "ana", "-n", "countersign-consent"];
-    return spawnSync("ssh-keygen", [...args, "-s", file("sig", signature)], { input: statement }).status === 0;
+    return spawnSync("ssh-keygen", [...args, "-s", writeTestFile("sig", signature)], { input: statement }).status === 0;
   };
 
   test.each([
@@ -236,7 +239,7 @@ describe.skipIf(skipReason !== undefined)("stock ssh-keygen", () => {
       path,
       "-n",
       "countersign-consent",
-      file(`${type}.txt`, STATEMENT),
+      writeTestFile(`${type}.txt`, STATEMENT),
     ]);
     const public_key = readFileSync(`${path}.pub`, "utf8").trim();
     const signature = readFileSync(`${path}.txt.sig`, "utf8");

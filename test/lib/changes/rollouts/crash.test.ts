@@ -114,7 +114,7 @@ test(`${CRASHES} crashes at random writes of rollouts skip no step and expose no
   const endCounts: Record<string, number> = {};
   for (let crashes = 0; crashes < CRASHES;) {
     const bench = await createRollout();
-    for (let rounds = 0; rounds < 12; rounds++) {
+    for (let round = 0; round < 12; round++) {
       bench.passHours(25);
       const { change } = (await bench.store.get("changes", bench.change_id))!.value;
       if (change.status !== "applied" || change.exposure!.share === 10_000) break;

@@ -97,7 +97,7 @@ test("an automatic rollback is retried despite a hold, failures and a restart", 
   const { status, body } = await act(0, "hold");
   expect([status, body.code, (await exposure())!.waits_for]).toEqual([400, "illegal_transition", "rollback"]);
   for (let tries = 0; tries < 9; tries++) await decide();
-  // Five tries without a pause; further tries wait for growing pauses.
+  // Five tries without a pause; further tries wait for pauses of 1, 2, 4 and 8 minutes.
   expect([faults.length, (await exposure())!.waits_for]).toEqual([3, "rollback_blocked"]);
   for (const minutes of [1, 2]) {
     clock.advance(minutes * MINUTE);
@@ -105,6 +105,7 @@ test("an automatic rollback is retried despite a hold, failures and a restart", 
   }
   clock.advance(3 * MINUTE);
   await decide();
+  // Three of the four minutes have passed, so there was no further try.
   expect(faults).toHaveLength(1);
   clock.advance(1 * MINUTE);
   await decide();
@@ -132,6 +133,7 @@ test("failures of an automatic rollback are logged once a day for each reason", 
   expect(await retryForHours(1)).toBe(2);
   clock.advance(24 * 60 * MINUTE);
   expect(await retryForHours(1)).toBe(3);
+  // A failure of a person's rollback is always logged.
   await api.post("rollback", { change_id, actor: "ops" });
   expect(await failures()).toBe(4);
 });
@@ -233,6 +235,7 @@ describe("an advance", () => {
     await completeStep();
     expect((await holdReply!).status).toBe(200);
     expect([(await exposure())!, share()]).toMatchObject([{ step: 1, waits_for: "by_hand" }, 5000]);
+    // The log shows that the advance was ordered before the hold.
     const { ordered } = await detail("stage_advanced");
     expect(ordered).toBeLessThanOrEqual((await api.deps.store.get("changes", change_id))!.value.rollout!.by_hand!);
     await decide();

@@ -91,13 +91,13 @@ test("a signature on a rollout is required of people with keys, for one step and
 });
 
 test("the next step waits while the newest resume or manual advance has no valid signature", async () => {
-  const [ANA, OTHER] = [sshSigner(), sshSigner()];
+  const [FIRST_KEY, OTHER_KEY] = [sshSigner(), sshSigner()];
   const steps = [
     { share: 1000, advance: "manual", min_hours: 1 },
     { share: 5000, advance: "proven", min_hours: 1 },
   ];
   const { api, change_id } = await openRollout({ stages: { steps } });
-  const withKeyOfBo = async (signer: typeof ANA) => {
+  const withKeyOfBo = async (signer: typeof FIRST_KEY) => {
     const principals = { ...AGENTS, bo: person(signer), eve: { kind: "person" } };
     const signing = makeCore(await restartDeps(api.deps, { intent: { principals, policy: { signed_only: false } } }));
     const rollout = rolloutClient(signing, change_id);
@@ -113,17 +113,17 @@ test("the next step waits while the newest resume or manual advance has no valid
     };
     return { ...rollout, act, feedAndReadExposure };
   };
-  const first = await withKeyOfBo(ANA);
+  const first = await withKeyOfBo(FIRST_KEY);
   first.passHours(2);
   await first.feedNow();
   expect(await first.act(0, "advance")).toBe(200);
   first.passHours(2);
   // The intent no longer lists the key that signed the advance.
-  const second = await withKeyOfBo(OTHER);
+  const second = await withKeyOfBo(OTHER_KEY);
   expect(await second.feedAndReadExposure()).toEqual([1, "proof_invalid"]);
   expect(await second.detail("stage_held")).toMatchObject({ decision: "hold", error: expect.stringMatching("of bo") });
   expect([await second.act(1, "hold"), await second.act(1, "resume")]).toEqual([200, 200]);
   // A resume needs a valid signature as well.
-  expect(await (await withKeyOfBo(ANA)).feedAndReadExposure()).toEqual([1, "proof_invalid"]);
-  expect(await (await withKeyOfBo(OTHER)).feedAndReadExposure()).toEqual([2, null]);
+  expect(await (await withKeyOfBo(FIRST_KEY)).feedAndReadExposure()).toEqual([1, "proof_invalid"]);
+  expect(await (await withKeyOfBo(OTHER_KEY)).feedAndReadExposure()).toEqual([2, null]);
 });
