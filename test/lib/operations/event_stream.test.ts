@@ -364,10 +364,14 @@ test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
     const tornDuringCommit = tornStore(deps.store, collection, () => createEvents("ui.other"));
     const events = await readEventsSince(tornDuringCommit, BEGINNING, 100);
     events.push(...(await readEventsSince(tornDuringCommit, events.at(-1)!.cursor, 100)));
-    const names = (list: typeof events) =>
-      list.map(({ type, data }) => `${type} ${type === "growth" ? data.seq : type === "audit" ? data.id : ""}`).sort();
+    const nameOf = ({ type, data }: (typeof events)[number]): string => {
+      if (type === "growth") return `growth ${data.seq}`;
+      return type === "audit" ? `audit ${data.id}` : type;
+    };
+    const names = (list: typeof events) => list.map(nameOf).sort();
     const all = await readEventsSince(deps.store, BEGINNING, 100);
     expect(names(events)).toEqual(names(all));
+    // The entry of the intent, four entries of each change, and three rows of each change and task.
     expect(all.filter(({ type }) => type === "audit")).toHaveLength(9);
     expect(all.filter(({ type }) => type === "growth")).toHaveLength(6);
   },

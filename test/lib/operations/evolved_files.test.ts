@@ -38,12 +38,12 @@ test("without a folder for files due reports are dropped, not queued", async () 
   expect(names.filter((name) => name.startsWith("retrospective-"))).toHaveLength(1);
 });
 
-test("a week since the start of the log is reported once, by the first cycle after it", async () => {
+test("a week is reported once, by the first cycle after it; weeks before the log are not", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const reports = () => [...files.texts.keys()].filter((name) => name.startsWith("report-"));
   await service.cycle();
-  // 2 January is in week 1.
+  // 2 January is in week 1, which ends with 4 January.
   await service.propose();
   await service.cycle();
   expect(reports()).toEqual([]);

@@ -69,13 +69,13 @@ describe("R", () => {
 });
 
 describe("M", () => {
-  const change = (fields: Partial<Change>): Change =>
+  const makeChange = (fields: Partial<Change>): Change =>
     ({ rationale: "r", approver: "ana", approval_note: "n", approvals: [], ...fields }) as Change;
-  const outcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
+  const makeOutcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
 
   test.each<[string, Partial<Change>, Outcome | null, string[], string[]]>([
     ["denied and complete", {}, null, ["rationale", "decider", "note"], []],
-    ["applied and complete", {}, outcome("missed"), ["rationale", "decider", "note", "verdict"], []],
+    ["applied and complete", {}, makeOutcome("missed"), ["rationale", "decider", "note", "verdict"], []],
     ["blank rationale", { rationale: " \n" }, null, ["rationale", "decider", "note"], ["rationale"]],
     ["no note", { approval_note: "" }, null, ["rationale", "decider", "note"], ["note"]],
     [
@@ -95,13 +95,13 @@ describe("M", () => {
     [
       "minor: no note is due",
       { approver: "policy:minor", approval_note: null },
-      outcome("met"),
+      makeOutcome("met"),
       ["rationale", "decider", "verdict"],
       [],
     ],
-    ["nothing was measured", {}, outcome("inconclusive"), ["rationale", "decider", "note", "verdict"], ["verdict"]],
+    ["nothing was measured", {}, makeOutcome("inconclusive"), ["rationale", "decider", "note", "verdict"], ["verdict"]],
   ])("%s", (_, fields, result, expected, missing) => {
-    expect(checkRecord(change(fields), result)).toEqual({ expected, missing });
+    expect(checkRecord(makeChange(fields), result)).toEqual({ expected, missing });
   });
 });
 
@@ -175,6 +175,7 @@ describe("N", () => {
       { item: "drift", open: 1, overdue: 1 },
       { item: "audit_chain", open: 1, overdue: 1 },
     ]);
+    // N is weight / (weight + 8), and drift and a broken chain weigh 16 together.
     expect((await service.get("/api/state")).body.N).toBe(16 / (16 + 8));
   });
 

@@ -35,7 +35,7 @@ test.each<[number, "met" | "behind", 0 | 1]>([
   [4, "met", 1],
   [4.2, "met", 1],
   [3.9, "behind", 0],
-])("a goal that must only be maintained, at 4, is with %s %s", (value, status, progress) => {
+])("a goal to stay at its baseline of 4: the value %s is %s", (value, status, progress) => {
   const fed_at = at(10);
   const kpis: KpiState = {
     values: { csat: { value, at: fed_at, entry: 2, first: 4, first_at: fed_at } },

@@ -9,7 +9,7 @@ const valueOf = (weight: number): number => weight / (weight + 8);
 const DAY_HOURS = 24;
 
 describe("N", () => {
-  test("is 0 while nothing is overdue, also after an unauthenticated caller adds 40 tasks", async () => {
+  test("is 0 while nothing is overdue; an unauthenticated caller's tasks count only when overdue", async () => {
     const service = await openOperations();
     await service.propose();
     expect((await need(service)).value).toBe(0);
@@ -18,6 +18,7 @@ describe("N", () => {
     for (let count = 0; count < 40; count++) await service.post("/api/tasks", { title: `t${count}`, priority: "low" });
     expect(await need(service)).toMatchObject({ value: valueOf(4), weight: 4, open: 41, overdue: 1 });
     service.passHours(7 * DAY_HOURS + 1);
+    // A task of low priority weighs a half.
     expect(await need(service)).toMatchObject({ value: valueOf(4 + 40 / 2), open: 41, overdue: 41 });
   });
 

@@ -59,7 +59,11 @@ async function receiver(...responders: Responder[]) {
     /** Resolves when `count` requests have arrived. */
     arrived: (count: number) =>
       new Promise<void>((resolve) => {
-        const checkArrived = () => deliveries.length >= count && (watchers.delete(checkArrived), resolve());
+        const checkArrived = () => {
+          if (deliveries.length < count) return;
+          watchers.delete(checkArrived);
+          resolve();
+        };
         watchers.add(checkArrived);
         checkArrived();
       }),
@@ -359,7 +363,7 @@ test("a store that cannot be read delays the next notification, and loses none",
 });
 
 test("the wait between retries, without a shortening by jitter, doubles up to its limit", async () => {
-  const waits: number[] = [];
+  const failureTimes: number[] = [];
   const { url, arrived } = await receiver(
     ...Array.from({ length: 6 }, (): Responder => (response) => void response.writeHead(500).end()),
   );
@@ -369,7 +373,7 @@ test("the wait between retries, without a shortening by jitter, doubles up to it
     secret: SECRET,
     times: { ...TIMES, firstRetry: 1, longestRetry: 8 },
     random: () => {
-      waits.push(performance.now());
+      failureTimes.push(performance.now());
       return 1;
     },
   });
@@ -377,10 +381,10 @@ test("the wait between retries, without a shortening by jitter, doubles up to it
   while (!(await svc.deps.store.get("meta", "notify"))) await new Promise((resolve) => setImmediate(resolve));
   await svc.propose();
   await arrived(7);
-  expect(waits).toHaveLength(6);
+  expect(failureTimes).toHaveLength(6);
   // 1, 2, 4, 8, 8 ms at least between one failure and the next.
   for (const [index, wait] of [1, 2, 4, 8, 8].entries())
-    expect(waits[index + 1]! - waits[index]!).toBeGreaterThanOrEqual(wait - 1);
+    expect(failureTimes[index + 1]! - failureTimes[index]!).toBeGreaterThanOrEqual(wait - 1);
 });
 
 const answerWith =

@@ -48,9 +48,9 @@ export function makeFetch(deps: Deps): Handler {
   return (request) => {
     const { pathname } = new URL(request.url);
     const method = request.method === "HEAD" ? "GET" : request.method;
-    return (
-      operations.find((endpoint) => endpoint.method === method && endpoint.pattern.test(pathname))?.handler ?? rest
-    )(request);
+    const operation = operations.find((endpoint) => endpoint.method === method && endpoint.pattern.test(pathname));
+    const handle = operation?.handler ?? rest;
+    return handle(request);
   };
 }
 

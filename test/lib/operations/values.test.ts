@@ -57,6 +57,7 @@ test("a value is that of the newest applied change, with its origin, also withou
       },
     ],
     next: null,
+    // The log goes on with the proposal and the consent of the other change.
     as_of: entry.id + 2,
     behind: 0,
   });

@@ -243,6 +243,7 @@ test("outcomes: A gained 0.3 of 0.2, C 0.3 of 0.5, F lost 0.03, B names no KPI",
 });
 
 test("levels: A, C, D, F people; H edited draft; G draft; B and F's rollback rules; B's drift", () => {
+  // One digit for each level, from L1 to L5.
   const days = Object.fromEntries(
     states["trend"].points.map(({ date, unattributed: _, ...counts }: { date: string; unattributed: number }) => [
       date,

@@ -35,9 +35,9 @@ describe.each(Object.entries(WEEKS))("the report of %s", (week, [from, to, at]) 
       .find((part) => part.startsWith(heading))!;
     return [...section.matchAll(/#\/changes\/([^)]*)\)/g)].map(([, name]) => name!).sort();
   };
-  const changesWith = (...dids: ActKind[]): string[] =>
+  const changesWith = (...actKinds: ActKind[]): string[] =>
     month.ledger.acts
-      .flatMap((act) => (dids.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
+      .flatMap((act) => (actKinds.includes(act.did) && isWithin(act.at, from, to) ? [act.change!] : []))
       .sort();
 
   test("lists the changes that were applied or ended according to the ledger", () => {

@@ -15,7 +15,7 @@ import {
 } from "../../../support/github_stub.ts";
 import { service, makeService, type TestService } from "../../../support/service.ts";
 
-const [X, Y] = ["a".repeat(40), "b".repeat(40)] as const;
+const [COMMIT, OTHER_COMMIT] = ["a".repeat(40), "b".repeat(40)] as const;
 
 beforeAll(() => void appKeyPem());
 
@@ -36,14 +36,15 @@ const fetchOf = (api: TestService) => async (request: Request) => {
 
 const createAnswers = (deps: TestDeps) => createGithubAnswers(deps, { random: () => 1 });
 
-async function release(api: TestService, head: string, approve = true): Promise<string> {
+/** Proposes a release to production and, by default, approves it; returns the id of the change. */
+async function proposeRelease(api: TestService, head: string, approve = true): Promise<string> {
   const value = JSON.stringify({ repository_id: 42, environment: "production", head });
   const { change_id } = await api.propose({ target: "deploy/42/production", value });
   if (approve) await api.must("approve", change_id);
   return change_id as string;
 }
 
-const PRODUCTION = { repository_id: 42, environment: "production", sha: X } as const;
+const PRODUCTION = { repository_id: 42, environment: "production", sha: COMMIT } as const;
 const listChecks = async (api: TestService) =>
   (await api.audit())
     .filter(({ event_type }) => event_type === "release_checked")
@@ -52,11 +53,11 @@ const listWaiting = async ({ deps }: TestService) => deps.store.list("github_wai
 
 test("a deployment waits with one comment and is approved after its change, with log entries", async () => {
   const { api, github, clock, hook } = await openWithGithub({ publicUrl: "https://gov.acme.example" });
-  const id = await release(api, X, false);
+  const id = await proposeRelease(api, COMMIT, false);
   const deployment = github.deploy(PRODUCTION);
   github.onApproved = async () => {
     const [, last] = await listChecks(api);
-    expect(last).toMatchObject({ state: "allowed", head: X, caller: { run_id: String(deployment.run_id) } });
+    expect(last).toMatchObject({ state: "allowed", head: COMMIT, caller: { run_id: String(deployment.run_id) } });
   };
   expect(await github.request(deployment, hook)).toBe(200);
   const { pass } = createAnswers(api.deps);
@@ -93,9 +94,9 @@ test("a deployment without an approved change is rejected, and a later run can b
     "rejected",
     ["Countersign: the deployment is refused. no change of this target releases this head; propose one"],
   ]);
-  await release(api, X);
+  await proposeRelease(api, COMMIT);
   const second = github.deploy({ ...PRODUCTION, run_id: first.run_id });
-  const other = github.deploy({ ...PRODUCTION, sha: Y });
+  const other = github.deploy({ ...PRODUCTION, sha: OTHER_COMMIT });
   for (const deployment of [second, other]) await github.request(deployment, hook);
   await pass();
   expect([second.state, other.state]).toEqual(["approved", "rejected"]);
@@ -103,7 +104,7 @@ test("a deployment without an approved change is rejected, and a later run can b
 
 test("an environment that no target can name is rejected, and not confused with another", async () => {
   const { api, github, hook } = await openWithGithub();
-  const value = JSON.stringify({ repository_id: 42, environment: "kiosk", head: X });
+  const value = JSON.stringify({ repository_id: 42, environment: "kiosk", head: COMMIT });
   const { change_id } = await api.propose({ target: "deploy/42/kiosk", value });
   await api.must("approve", change_id);
   const { pass } = createAnswers(api.deps);
@@ -112,7 +113,7 @@ test("an environment that no target can name is rejected, and not confused with 
   const invalidNames = ["\u212aiosk", "kiosk ", "kiosk/", "kiosk/../kiosk", "k*", "kio\nsk"];
   for (const environment of invalidNames) states[environment] = "rejected";
   for (const [environment, state] of Object.entries(states)) {
-    const deployment = github.deploy({ repository_id: 42, environment, sha: X });
+    const deployment = github.deploy({ repository_id: 42, environment, sha: COMMIT });
     expect(await github.request(deployment, hook)).toBe(200);
     await pass();
     expect([environment, deployment.state]).toEqual([environment, state]);
@@ -143,7 +144,11 @@ const FORGED: Forged[] = [
     401,
     (g, of) => hookRequest(editBody(g, of, {}), { signature: sign(editBody(g, of, {})).replace("256", "1") }),
   ],
-  ["another body", 401, (g, of) => hookRequest(editBody(g, of, { sha: Y }), { signature: sign(editBody(g, of, {})) })],
+  [
+    "another body",
+    401,
+    (g, of) => hookRequest(editBody(g, of, { sha: OTHER_COMMIT }), { signature: sign(editBody(g, of, {})) }),
+  ],
   [
     "upper case",
     401,
@@ -151,7 +156,7 @@ const FORGED: Forged[] = [
   ],
   ["another event", 200, (g, of) => hookRequest(editBody(g, of, {}), { event: "ping" })],
   ["another action", 200, (g, of) => hookRequest(editBody(g, of, { action: "created" }))],
-  ["shas that differ", 400, (g, of) => hookRequest(editBody(g, of, { sha: Y }))],
+  ["shas that differ", 400, (g, of) => hookRequest(editBody(g, of, { sha: OTHER_COMMIT }))],
   ["a short sha", 400, (g, of) => hookRequest(editBody(g, of, { deployment: { id: 1, sha: "abc" } }))],
   ["no installation", 400, (g, of) => hookRequest(editBody(g, of, { installation: undefined }))],
   ["a callback elsewhere", 400, (g, of) => hookRequest(editBody(g, of, callback(FOREIGN_URL)))],
@@ -253,7 +258,7 @@ test("without a GitHub App the endpoint is missing; a target without a gate is a
 
 test("replayed deliveries are answered once", async () => {
   const { api, github, hook } = await openWithGithub();
-  await release(api, X);
+  await proposeRelease(api, COMMIT);
   const deployment = github.deploy(PRODUCTION);
   const { pass } = createAnswers(api.deps);
   for (let count = 0; count < 3; count++) expect(await github.request(deployment, hook)).toBe(200);
@@ -271,7 +276,7 @@ test("a failed answer is retried and reported, and redirects are not followed", 
   for (const fault of [...FAULTS, "broken_after", "lost_after"] as const) {
     const { api, github, clock, hook } = await openWithGithub();
     api.deps.github = createAnswers(api.deps);
-    await release(api, X);
+    await proposeRelease(api, COMMIT);
     const deployment = github.deploy(PRODUCTION);
     await github.request(deployment, hook);
     let isFailing = true;
@@ -301,7 +306,7 @@ test("a failed answer is retried and reported, and redirects are not followed", 
 
 test("a consent that is revoked before a failed answer is retried releases nothing", async () => {
   const { api, github, clock, hook } = await openWithGithub();
-  const id = await release(api, X);
+  const id = await proposeRelease(api, COMMIT);
   const deployment = github.deploy(PRODUCTION);
   await github.request(deployment, hook);
   const { pass } = createAnswers(api.deps);
@@ -316,7 +321,7 @@ test("a consent that is revoked before a failed answer is retried releases nothi
 
 test("a freeze blocks a deployment, and its end releases it", async () => {
   const { api, github, clock, hook } = await openWithGithub();
-  await release(api, X);
+  await proposeRelease(api, COMMIT);
   expect((await api.post("freeze", { actor: "ana", note: "incident of Carla" })).status).toBe(200);
   const deployment = github.deploy(PRODUCTION);
   await github.request(deployment, hook);
@@ -334,7 +339,7 @@ test("a freeze blocks a deployment, and its end releases it", async () => {
 
 test("lost deliveries are requested again until one arrives, also after a restart", async () => {
   const { api, github, clock, targets } = await openWithGithub();
-  await release(api, X);
+  await proposeRelease(api, COMMIT);
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
   for (const deployment of lost) await github.request(deployment, undefined);
   clock.advance(HOUR);
@@ -356,7 +361,7 @@ test("lost deliveries are requested again until one arrives, also after a restar
 test("a deployment that GitHub no longer waits for is closed, and old answers are deleted", async () => {
   const { api, github, clock, hook } = await openWithGithub();
   const { pass } = createAnswers(api.deps);
-  await release(api, X, false);
+  await proposeRelease(api, COMMIT, false);
   await github.request(github.deploy(PRODUCTION), hook);
   await pass();
   clock.advance(31 * DAY);
