@@ -14,6 +14,7 @@ import { selectCases, LONG } from "../../support/run_length.ts";
 import { openOperations, type OperationsService } from "../operations/operations_service.ts";
 import { storedRows, seededFractions } from "./test_log.ts";
 
+/** All counters: the type requires each of them. */
 const COUNTERS = Object.keys({
   proposed: true,
   decided_approved: true,
@@ -196,7 +197,7 @@ const listAll = (store: Store) => (collection: "notices" | "memories" | "ticks" 
   store.list(collection, { limit: 10_000 });
 
 if (LONG)
-  test("a history that leaves every counter above 0", async () => {
+  test("a long history leaves every counter that its intent allows above 0", async () => {
     const service = await openOperations({ intent: INTENT });
     const random = seededFractions(7);
     const changes: string[] = [];

@@ -27,7 +27,7 @@ async function openService(store: Store = memoryStore()) {
   };
 }
 
-test("each commit is projected, a burst of commits together, until projecting is stopped", async () => {
+test("each commit is projected, also concurrent ones, until projecting is stopped", async () => {
   const { deps, bring, untilCaughtUp, readBehind } = await openService();
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: NEVER });
   await bring("rolled_back");
@@ -69,7 +69,7 @@ test("a broken log is not projected, and is projected again when it is valid", a
   await projecting.stop();
 });
 
-test("a process that lost the race leaves projecting to the other process for a while", async () => {
+test("a process that lost the race continues after the pause for the other process", async () => {
   const { deps, bring, untilCaughtUp } = await openService();
   await bring("applied");
   let conflicts = PROJECTIONS.length;

@@ -39,14 +39,15 @@ async function computeOutcomes(log: TestLog): Promise<Record<string, Partial<Out
     )?.entry;
     const endEntry = [rolledBack, replaced].flatMap((entry) => entry ?? []).sort((a, b) => a.id - b.id)[0];
     const horizon = ms(timestamp) + 7 * DAY;
-    const endsAtHorizon = endEntry ? ms(endEntry.timestamp) > horizon : now > horizon;
+    const endedAtOrNow = endEntry ? ms(endEntry.timestamp) : now;
+    const endsAtHorizon = endedAtOrNow > horizon;
     return {
       change_id,
       kpi,
       expected,
       id,
       from: ms(timestamp),
-      to: endsAtHorizon ? horizon : endEntry ? ms(endEntry.timestamp) : now,
+      to: endsAtHorizon ? horizon : endedAtOrNow,
       endEntry,
       endsAtHorizon,
     };
@@ -75,14 +76,17 @@ async function computeOutcomes(log: TestLog): Promise<Record<string, Partial<Out
           (other.id > id ? overlaps({ to, endEntry, endsAtHorizon }, other) : overlaps(other, { id, from })),
       );
       const state = endsAtHorizon || endEntry ? "final" : "open";
-      const early = to < from + 7 * DAY;
+      const isEarly = to < from + 7 * DAY;
       const isOver = endsAtHorizon || endEntry !== undefined;
       const isGuardrail = endEntry?.facts.by === "policy:guardrail";
-      const ending = endEntry?.event_type === "change_applied" ? "change" : isGuardrail ? "guardrail" : "rollback";
-      const tripped = early && isGuardrail && realised !== null && realised < 0;
-      const hasNoResult = kpi === null || (realised === null && !(early && isOver));
-      const isTooEarly = realised === null || (early && !tripped);
-      const verdict = hasNoResult ? "inconclusive" : isTooEarly ? "too_early" : judge(realised, expected);
+      const rollbackEnding = isGuardrail ? "guardrail" : "rollback";
+      const ending = endEntry?.event_type === "change_applied" ? "change" : rollbackEnding;
+      const hasTripped = isEarly && isGuardrail && realised !== null && realised < 0;
+      const hasNoResult = kpi === null || (realised === null && !(isEarly && isOver));
+      const isTooEarly = realised === null || (isEarly && !hasTripped);
+      const verdictOfResult = isTooEarly ? "too_early" : judge(realised, expected);
+      const verdict = hasNoResult ? "inconclusive" : verdictOfResult;
+      // The first midnight in the 30 days before the apply.
       const trendStart = Math.floor((from - 30 * DAY) / DAY + 1) * DAY;
       const earlier =
         before.filter(({ at }) => at < trendStart).at(-1) ??

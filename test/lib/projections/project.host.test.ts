@@ -107,9 +107,10 @@ test("projections share the entries, changes and cycles that one of them has rea
     getMany: (collection, ids) => (count(collection), store.getMany(collection, ids)),
   };
   await projectAll({ ...log, store: counted });
+  // A run of projections reads 64 entries at a time.
   const runs = Math.ceil(length / 64);
   for (const collection of ["audit", "changes"]) expect(reads.get(collection), collection).toBe(runs);
-  // Each projection finds the cycles of a run with at most two reads.
+  // Finding the cycle of an entry takes two reads, and not every projection does so twice in a run.
   expect(reads.get("ticks"), "ticks").toBeLessThan(4 * PROJECTIONS.length * runs);
 });
 

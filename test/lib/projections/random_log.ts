@@ -11,7 +11,7 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
   const applied: string[] = [];
   const take = (from: string[]): string => from.splice(Math.floor(random() * from.length), 1)[0]!;
 
-  const entries: Record<string, () => Promise<unknown>> = {
+  const actions: Record<string, () => Promise<unknown>> = {
     propose: async () => {
       const kpi = chance(0.7) ? pick(["csat", "incident_rate"]) : null;
       const minor = chance(0.2);
@@ -87,7 +87,7 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
       " ",
     );
   for (let step = 0; step < steps; step++) {
-    await entries[pick(names)]!();
+    await actions[pick(names)]!();
     await between?.();
   }
 }

@@ -24,7 +24,7 @@ async function openRolloutInBadWeek() {
   return { ...rollout, outcome: () => readOutcome(rollout.api, rollout.change_id) };
 }
 
-test("a decline of both arms is no verdict on the change", async () => {
+test("a decline of both arms does not count against the change", async () => {
   const { api, change_id, passHours, feedNow, outcome } = await openRolloutInBadWeek();
   expect(await outcome()).toMatchObject({
     basis: "measurement",
