@@ -58,8 +58,8 @@ export function randomFeed(seed: number): RandomFeed {
       const users = Math.floor(remaining * part);
       remaining -= users;
       const [low, high] = bounds;
-      const x =
-        kind === "binary" ? (part === successRate ? 1 : 0) : between(low, low + (high - low) * pick([0.1, 0.5, 1]));
+      const success = part === successRate ? 1 : 0;
+      const x = kind === "binary" ? success : between(low, low + (high - low) * pick([0.1, 0.5, 1]));
       const y = between(...per_bounds);
       sums.sum += users * x;
       sums.sum2 += users * x * x;

@@ -100,6 +100,11 @@ describe("impossible totals are detected", () => {
   const ratio: WatchedKpi = { ...mean, kpi: "rate", kind: "ratio", bounds: [0, 5], per_bounds: [1, 10] };
   const TEN_MEANS: Totals = { n: 10, sum: 20, sum2: 60 };
   const TEN_RATIOS: Totals = { n: 10, sum: 20, sum2: 60, per: 50, per2: 300, cross: 100 };
+  const possibleTotals = new Map<WatchedKpi, Totals>([
+    [CONVERSION, { n: 10, sum: 1 }],
+    [mean, TEN_MEANS],
+    [ratio, TEN_RATIOS],
+  ]);
   test.each<[string, WatchedKpi, Totals]>([
     ["fewer successes than none", CONVERSION, { n: 10, sum: -1 }],
     ["more successes than users", CONVERSION, { n: 10, sum: 11 }],
@@ -114,7 +119,7 @@ describe("impossible totals are detected", () => {
     ["cross is beyond", ratio, { ...TEN_RATIOS, cross: 135 }],
     ["cross is beyond", ratio, { ...TEN_RATIOS, cross: undefined }],
   ])("%s", (bad, watched, treated) => {
-    const control = watched === CONVERSION ? { n: 10, sum: 1 } : watched === mean ? TEN_MEANS : TEN_RATIOS;
+    const control = possibleTotals.get(watched)!;
     const state = (cell: Cell) => stateWith(cell, { cells: [{ [watched.kpi]: cell }] });
     const plan = planWith("proven", [watched]);
     const hold = { decision: "hold", reason: "impossible_data", kpi: watched.kpi };

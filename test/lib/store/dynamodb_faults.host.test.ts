@@ -44,9 +44,9 @@ const before =
     if (readOperation(init) !== operation) return fetch(url, init);
     return (await act(++counts[operation]!)) ?? fetch(url, init);
   };
-let counts: Record<string, number> = {};
-afterEach(() => void (counts = { TransactWriteItems: 0, BatchGetItem: 0, GetItem: 0 }));
-counts = { TransactWriteItems: 0, BatchGetItem: 0, GetItem: 0 };
+const NO_REQUESTS: Record<string, number> = { TransactWriteItems: 0, BatchGetItem: 0, GetItem: 0 };
+let counts = { ...NO_REQUESTS };
+afterEach(() => void (counts = { ...NO_REQUESTS }));
 
 const errorResponse = (status: number, code: string): Response =>
   new Response(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${code}`, message: "not now" }), { status });
@@ -320,22 +320,22 @@ testFault("a late response about the version marker does not reset the store's s
 
   const [head, item] = [makeBarrier(), makeBarrier()];
   delays.head = head.opened;
-  const markRequested = nextRequest();
-  const mark = slowStore.bulk!.moveState();
-  await markRequested;
+  const headRequested = nextRequest();
+  const readingMarker = slowStore.bulk!.moveState();
+  await headRequested;
   await put(other!, "things", "x", "first", 0);
   await remove(other!, "things", "x");
   delays.item = item.opened;
   const itemRequested = nextRequest();
-  const again = store!.transact(async (tx) => {
+  const secondPut = store!.transact(async (tx) => {
     await tx.get("others", "unknown");
     tx.put("things", "x", "second", 0);
   });
   await itemRequested;
   head.open();
-  await mark;
+  await readingMarker;
   item.open();
-  await again;
+  await secondPut;
   expect((await store!.get("things", "x"))!.revision).toBe(2);
 });
 
@@ -370,6 +370,7 @@ testFault("a stale read of an item does not overwrite a later commit", async () 
   const access = await createFreshTable();
   const other: AnyStore = dynamoDbStore(access);
   let staleText: string | undefined;
+  let lastText: string | undefined;
   const answerStale: typeof fetch = async (url, init) => {
     const isLog = readOperation(init) === "GetItem" && String(init!.body).includes('"record/log"');
     if (isLog && staleText !== undefined) {
@@ -381,7 +382,6 @@ testFault("a stale read of an item does not overwrite a later commit", async () 
     if (isLog) lastText = await response.clone().text();
     return response;
   };
-  let lastText: string | undefined;
   const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), fetch: answerStale });
   await append(store);
   await append(other);
@@ -397,10 +397,9 @@ testFault("a stale read of an item does not overwrite a later commit", async () 
 testFault("after the table is replaced by an older copy, a writer does not use its cached records", async () => {
   const access = await createFreshTable();
   const [writer, other]: AnyStore[] = [dynamoDbStore(access), dynamoDbStore(access)];
-  const { call } = dynamoDbClient(access, { answer: 5000, patience: 5000, findOut: 5000 }, recordedPacing());
-  const items = async () => (await call<{ Items: Item[] }>("Scan", { TableName: access.table })).Items;
+  const { call } = createClient(access);
   await append(writer!);
-  const copy = await items();
+  const copy = await readItems(access);
   await append(writer!);
   for (const Item of copy) await call("PutItem", { TableName: access.table, Item });
   await other!.transact(async (tx) => {

@@ -15,7 +15,7 @@ const readsOnly: typeof fetch = async (url, init) => {
   return new Response('{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}', { status: 400 });
 };
 
-onDynamoDb("a read-only process reads in and out of decisions, and its writes are rejected", async () => {
+onDynamoDb("a read-only process reads inside and outside of decisions, and its writes are rejected", async () => {
   const access = server!.access("readers");
   await createTable(access);
   const writer: AnyStore = dynamoDbStore(access);

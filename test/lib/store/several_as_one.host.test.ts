@@ -58,12 +58,17 @@ async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
   const stores = await Promise.all(Array.from({ length: PROCESSES }, open));
   const model: AnyStore = memoryStore();
   const last = new Map<string, { revision: number; value: unknown }>();
-  for (let [step, process, remaining] = [0, 0, 0]; step < STEPS; step++, remaining--) {
+  let writer = 0;
+  let stepsLeft = 0;
+  for (let step = 0; step < STEPS; step++, stepsLeft--) {
     // Several decisions in a row at one process let that process find that it writes alone.
-    if (remaining <= 0) [process, remaining] = [random(PROCESSES), random(9)];
+    if (stepsLeft <= 0) {
+      writer = random(PROCESSES);
+      stepsLeft = random(9);
+    }
     const decisions = Array.from({ length: 1 + random(3) * random(2) }, () => randomDecision(random));
     const expected = await Promise.all(decisions.map((each) => resultOf(model.transact(each))));
-    const results = await Promise.all(decisions.map((each) => resultOf(stores[process]!.transact(each))));
+    const results = await Promise.all(decisions.map((each) => resultOf(stores[writer]!.transact(each))));
     expect(results, `seed ${seed}, step ${step}`).toEqual(expected);
     for (const collection of COLLECTIONS) {
       const rows = await stores[random(PROCESSES)]!.list(collection, { limit: 9 });

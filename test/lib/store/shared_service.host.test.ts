@@ -56,6 +56,7 @@ onPostgres(`${POSTGRES_INSTANCES} instances on a Postgres store write one chain 
   await Promise.all(stores.map((store) => store.close()));
 });
 
+/** Requires that the result of `others` changes with commits of the other process, and not with own ones. */
 const expectNotified = async (one: Store, other: Store): Promise<void> => {
   const put = (store: Store): Promise<void> => store.transact((tx) => tx.put("meta", "tick", { tick: 1, at: "" }));
   await put(one);

@@ -63,7 +63,7 @@ test("only the last version of a written record is cached", () => {
   expect(before).not.toHaveProperty("before");
 });
 
-test("cached pages are removed when their texts are too large, not when they are many", () => {
+test("cached pages are removed when their texts are too large in sum", () => {
   const cache = createReadCache();
   const page: Page = { collection: "things", options: { limit: 10 } };
   const rows = [{ ...version("a", 1, true), json: json("x".repeat(1_000_000)) }];

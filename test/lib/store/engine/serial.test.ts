@@ -5,7 +5,7 @@ import { makeBarrier } from "../../../support/scripted_adapter.ts";
 /** An empty view. */
 const emptyView = { versions: (keys: readonly unknown[]) => keys.map(() => undefined), list: () => [] };
 
-test("a few of many concurrent decisions run per turn of the event loop, and all in the end", async () => {
+test("eight of many concurrent decisions run per turn of the event loop, and all in the end", async () => {
   const turns = [makeBarrier(), makeBarrier()];
   let runCount = 0;
   let turn = 0;

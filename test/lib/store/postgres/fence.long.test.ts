@@ -25,6 +25,7 @@ function poolReplacing(...parts: readonly (readonly [part: string, by: string])[
   return pool;
 }
 
+// Parts of statements, each with the text that replaces it and does without its effect.
 const LOCK = ["for update", ""] as const;
 const FENCE = ["and name = $2", "and $2::text is not null"] as const;
 const CONDITION = ["and commits = 0", ""] as const;
