@@ -15,7 +15,7 @@ const clock = { now: () => Date.UTC(2026, 0, 2) };
 /** Text that another program wrote; parsing and formatting the JSON would change its bytes. */
 const FOREIGN_TEXT = '{ "10": 1.0, "9": 1e2,\n  "b": "\\u00e9" }';
 
-const change = (change_id: string, fields: Partial<Change> = {}): Change =>
+const makeChange = (change_id: string, fields: Partial<Change> = {}): Change =>
   ({
     change_id,
     tenant_id: "t1",
@@ -25,7 +25,8 @@ const change = (change_id: string, fields: Partial<Change> = {}): Change =>
     ...fields,
   }) as Change;
 
-const [a, b, c] = [change("chg_a"), change("chg_b"), change("chg_c")];
+/** Three changes of one target. */
+const [a, b, c] = [makeChange("chg_a"), makeChange("chg_b"), makeChange("chg_c")];
 
 /** Opens an adapter on a target system in memory; `options.system` replaces methods of the system. */
 function openAdapter(options: { store?: Store; system?: (system: TargetSystem) => Partial<TargetSystem> } = {}) {
@@ -104,6 +105,7 @@ test("a target that changes before each attempt is not set", async () => {
   let edit = 0;
   for (let count = 0; count < 9; count++) edits.push(() => overwrite(a, String(++edit)));
   await expect(apply(a)).rejects.toThrow("changed by another program at every try");
+  // The value of the fifth edit: the adapter makes five attempts.
   expect(readText()).toBe("5");
 });
 
@@ -291,7 +293,7 @@ test("an applied change whose value was lost is set again, and keeps its replace
 test("a target keeps the spelling with which it was first applied", async () => {
   const { apply, rollback, raw } = openAdapter();
   await apply(a);
-  const upperCase = change("chg_l", { target: "LIMITS.Seats" });
+  const upperCase = makeChange("chg_l", { target: "LIMITS.Seats" });
   await apply(upperCase);
   expect([raw(upperCase), raw(a)]).toEqual([undefined, '{"by":"chg_l"}']);
   expect(await rollback(a)).toBe("superseded");
@@ -299,7 +301,7 @@ test("a target keeps the spelling with which it was first applied", async () => 
 
 test("a change without a value is rejected by a system that stores values only", async () => {
   const { adapter, apply } = openAdapter();
-  const withoutValue = change("chg_s");
+  const withoutValue = makeChange("chg_s");
   delete withoutValue.value;
   expect(await adapter.validate(withoutValue, neverAborted)).toEqual({
     ok: false,
@@ -325,7 +327,7 @@ test("a dry run names the location and the guard of the system", async () => {
 
 test("erased content is removed from stored effects, also where another attempt has read it", async () => {
   const { adapter, apply, rollback, faults, store } = openAdapter();
-  const secret = change("chg_s", { value: "wombat" });
+  const secret = makeChange("chg_s", { value: "wombat" });
   await apply(secret);
   faults.push("lost request");
   await expect(apply(b)).rejects.toBeInstanceOf(Unanswered);

@@ -13,6 +13,7 @@ const system = (name: string, match: string[], fields: Partial<RoutedSystem> = {
   adapter: scriptedAdapter(),
   ...fields,
 });
+/** Returns the name of the target system, or the message of the error if no system serves the target. */
 const locate = (adapter: ProductAdapter, target: string, tenant_id = "t1", kind: Kind = "config") => {
   try {
     return adapter.locate!({ target, tenant_id, kind, value: 1 }).system;

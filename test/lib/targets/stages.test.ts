@@ -27,9 +27,9 @@ const stages = stagesSchema().parse({
   ],
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
 });
-const change = (change_id: string, fields: Partial<Change> = {}) =>
+const makeChange = (change_id: string, fields: Partial<Change> = {}) =>
   ({ change_id, tenant_id: "t1", kind: "config", target: "limits.seats", value: 50, ...fields }) as Change;
-const rollout: Change & ChangeWithStages = { ...change("chg_a"), stages };
+const rollout: Change & ChangeWithStages = { ...makeChange("chg_a"), stages };
 
 /** Returns the value of the memory system at a share. */
 const splitOf = (share: number) => ({
@@ -142,7 +142,7 @@ test("no other operation sets the target while an advance may still arrive", asy
   expect([await findStage(1), await verify()]).toEqual(["open", "unknown"]);
   for (const attempt of [advance(1), rollback(), adapter.restore!(rollout, "r1", neverAborted)])
     await expect(attempt).rejects.toThrow("has not said what became of the advance of chg_a");
-  const other = change("chg_b", { value: 60 });
+  const other = makeChange("chg_b", { value: 60 });
   await expect(adapter.apply(other, neverAborted)).rejects.toThrow("what became of chg_a");
   answer = "not_done";
   expect([await findStage(1), readValue()]).toEqual(["not_done", splitOf(100)]);
@@ -154,9 +154,11 @@ test("an attempt of a rollout is resolved for another change of the target, too"
   const { apply, adapter, faults, readValue, rollback, readText } = await openAdapter();
   faults.push("lost answer");
   await expect(apply()).rejects.toBeInstanceOf(Unanswered);
-  await adapter.apply(change("chg_b", { value: 60 }), neverAborted);
+  await adapter.apply(makeChange("chg_b", { value: 60 }), neverAborted);
   expect([readValue(), await rollback()]).toEqual([60, "superseded"]);
-  expect(await adapter.rollback({ ...change("chg_b", { value: 60 }), status: "applied" }, neverAborted)).toMatchObject({
+  expect(
+    await adapter.rollback({ ...makeChange("chg_b", { value: 60 }), status: "applied" }, neverAborted),
+  ).toMatchObject({
     result: "rolled_back",
   });
   expect(readText()).toBe(FOREIGN_TEXT);
@@ -199,9 +201,9 @@ test("only an applied change with stages that holds the target advances", async 
   const { apply, advance, adapter, rollback } = await openAdapter();
   await expect(advance(0)).rejects.toThrow("does not belong to chg_a");
   await apply();
-  await adapter.apply(change("chg_b"), neverAborted);
+  await adapter.apply(makeChange("chg_b"), neverAborted);
   await expect(advance(1)).rejects.toThrow("does not belong to chg_a");
-  await expect(adapter.setStage!({ ...change("chg_b"), stages }, 1, neverAborted)).rejects.toThrow("not on record");
+  await expect(adapter.setStage!({ ...makeChange("chg_b"), stages }, 1, neverAborted)).rejects.toThrow("not on record");
   await rollback();
   await expect(advance(1)).rejects.toThrow("does not belong to chg_a");
 });
@@ -212,20 +214,20 @@ test("a system without splits rejects a rollout", async () => {
   expect(adapter.check!(rollout)).toBe(reason);
   expect(await adapter.validate(rollout, neverAborted)).toEqual({ ok: false, reason });
   await expect(adapter.apply(rollout, neverAborted)).rejects.toThrow(reason);
-  expect([adapter.check!(change("chg_b")), readText()]).toEqual([undefined, FOREIGN_TEXT]);
+  expect([adapter.check!(makeChange("chg_b")), readText()]).toEqual([undefined, FOREIGN_TEXT]);
 });
 
 test("an adapter without steps never receives a rollout", async () => {
   const inner = scriptedAdapter();
   const routed = routingAdapter([{ name: "host", match: ["*"], adapter: inner }]);
   const reason = "its target system splits no values between users";
-  expect([routed.check!(rollout), routed.check!(change("chg_b"))]).toEqual([reason, undefined]);
+  expect([routed.check!(rollout), routed.check!(makeChange("chg_b"))]).toEqual([reason, undefined]);
   expect(await routed.validate(rollout, neverAborted)).toEqual({ ok: false, reason });
   expect(await runOnHost(inner, [rollout], "apply")).toMatchObject({
     ok: false,
     failure: { error: reason, rejected: true },
   });
-  expect(await runOnHost(inner, [change("chg_b")], "apply")).toMatchObject({ ok: true });
+  expect(await runOnHost(inner, [makeChange("chg_b")], "apply")).toMatchObject({ ok: true });
 });
 
 test("a system rejects shares and values that it cannot split", async () => {
@@ -240,7 +242,7 @@ test("a system rejects shares and values that it cannot split", async () => {
   expect(adapter.check!(small)).toBeUndefined();
   expect(await adapter.validate(small, neverAborted)).toEqual({ ok: false, reason: "the target holds an object" });
   expect(await adapter.reader!(small)!(neverAborted)).toMatchObject({ problem: "the target holds an object" });
-  expect(await adapter.reader!(change("chg_b"))!(neverAborted)).not.toHaveProperty("problem", expect.any(String));
+  expect(await adapter.reader!(makeChange("chg_b"))!(neverAborted)).not.toHaveProperty("problem", expect.any(String));
 });
 
 test("an erasure removes all values of a rollout from the record", async () => {

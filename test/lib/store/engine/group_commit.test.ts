@@ -369,6 +369,7 @@ function serviceThatTrustsHead() {
 test("the only writer stops reading the head, and reads it again when others write", async () => {
   const { decide, lastCommits, write, pacing } = serviceThatTrustsHead();
   for (let count = 1; count <= 5; count++) expect(await decide(add)).toBe(count);
+  // After three commits that directly follow own ones, the last commit is taken for the head.
   expect(lastCommits).toEqual([undefined, undefined, undefined, undefined, "4"]);
   write("n", 10);
   expect(await decide(add)).toBe(11);
