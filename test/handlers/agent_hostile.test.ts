@@ -235,14 +235,14 @@ test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothi
   const readChanges = () =>
     Promise.all(otherIds.map(async (id) => (await deps.store.get("changes", id))!.value.change));
   const before = await readChanges();
-  const head = (await api.audit("?limit=1")).at(-1)!.id as number;
+  const lastEntryId = (await api.audit("?limit=1")).at(-1)!.id as number;
   const callsBefore = [...adapter.calls];
   const intent = (await api.get("intent")).text;
 
-  const next = adversary(7, [own, ...otherIds, "nope", "__proto__"]);
+  const nextRequest = adversary(7, [own, ...otherIds, "nope", "__proto__"]);
   const statuses = new Map<number, number>();
   for (let call = 0; call < CALLS; call++) {
-    const { status, body } = await fetch(next());
+    const { status, body } = await fetch(nextRequest());
     await body?.cancel();
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
@@ -255,7 +255,7 @@ test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothi
   expect((await api.get("intent")).text).toBe(intent);
   expect((await api.get("/api/state")).body.freeze).toBeNull();
   const kinds = new Set<string>();
-  for (let after = head; ;) {
+  for (let after = lastEntryId; ;) {
     const { entries, next: more } = (await api.get(`audit?after=${after}&limit=1000`)).body;
     for (const { id, event_type, detail } of entries) {
       const { actor, authenticated, decision, status, proposer } = JSON.parse(detail);

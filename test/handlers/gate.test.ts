@@ -9,6 +9,7 @@ import { service, makeService, type TestService } from "../support/service.ts";
 import type { Tx } from "../../lib/store/store.ts";
 import { decide, forgeConsent, person } from "../support/signed.ts";
 
+/** Heads of releases. In each test `x` is the change that releases `X`, and so on. */
 const [X, Y, Z] = ["a".repeat(40), "b".repeat(40), "c".repeat(64)] as const;
 const TARGET = "deploy/42/production";
 

@@ -53,7 +53,7 @@ test("GET /docs has no scripts, loads nothing, and its CSP allows only its own s
   expect(policy).not.toContain("unsafe");
   expect(policy).not.toContain("script-src");
   expect(html).not.toMatch(/<script|\son\w+=|\sstyle=|https?:\/\//i);
-  for (const [, target] of html.matchAll(/href="#([^"]*)"/g)) expect(html, target).toContain(` id="${target}"`);
+  for (const [, anchor] of html.matchAll(/href="#([^"]*)"/g)) expect(html, anchor).toContain(` id="${anchor}"`);
   for (const { path } of endpoints) expect(html.replaceAll("<wbr>", "")).toContain(path.replace(/:([a-z_]+)/g, "{$1}"));
 });
 
