@@ -125,7 +125,7 @@ export const makeTokenHeaders = (): Record<string, string> => ({
   ...(isHeaderValue(readToken.get()) && { "x-svc-read-token": readToken.get() }),
 });
 
-/** Returns true if a caller with these headers alone may read. */
+/** Returns true if a caller with these headers alone may read, or if the service does not list permissions. */
 export async function canRead(headers: Record<string, string>, signal?: AbortSignal): Promise<boolean> {
   const permissions = await fetchPermissions(headers, signal);
   return permissions === "unknown" || (permissions?.includes("read") ?? false);

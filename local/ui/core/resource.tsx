@@ -72,9 +72,13 @@ async function readShared<T>(
     started.answer.then(end, end);
     shared = started;
   }
-  const { answer, controller } = shared;
-  shared.readers++;
-  const leave = () => --shared.readers === 0 && controller.abort();
+  const joined = shared;
+  const { answer, controller } = joined;
+  joined.readers++;
+  const leave = () => {
+    joined.readers--;
+    if (joined.readers === 0) controller.abort();
+  };
   signal.addEventListener("abort", leave, { once: true });
   return (answer as Promise<T>).finally(() => signal.removeEventListener("abort", leave));
 }

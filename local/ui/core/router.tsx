@@ -26,7 +26,7 @@ addEventListener("hashchange", () => route.set(read()));
 /** Returns the route of the current address, and draws the component again when it changes. */
 export const useRoute = (): Route => useValue(route);
 
-/** The address of a page; empty values are left out of the query. */
+/** Returns the address of a page; empty values are left out of the query. */
 export function href(path: readonly string[], query: Record<string, string | undefined> = {}): string {
   const present = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
   const search = present.length > 0 ? `?${new URLSearchParams(present)}` : "";

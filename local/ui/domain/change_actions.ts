@@ -209,9 +209,10 @@ export const makeSignable =
 
 /** Lists the allowed actions in the order of the service, without a restore, which is offered next to the drift. */
 export const listAllowedActions = ({ caller }: ChangeDetail): ChangeAction[] =>
-  caller!.may.flatMap((action): ChangeAction[] =>
-    action === "review" ? ["accept_emergency", "reject_emergency"] : action === "restore" ? [] : [action],
-  );
+  caller!.may.flatMap((action): ChangeAction[] => {
+    if (action === "review") return ["accept_emergency", "reject_emergency"];
+    return action === "restore" ? [] : [action];
+  });
 
 const BLOCKED_TITLES: Partial<Record<string, string>> = {
   approve: "Can't approve",

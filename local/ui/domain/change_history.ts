@@ -12,8 +12,8 @@ async function readHistory(change: Change, signal: AbortSignal): Promise<Change[
   const entries = listEntries(change);
   const read = (tenant_id: string) => get<RuntimePage>("api/product/runtime", { tenant_id, limit: 200 }, signal);
   const pages = await Promise.all([...new Set(entries.map(({ tenant_id }) => tenant_id))].map(read));
-  const changes = new Map(pages.flatMap((page) => page.changes.map((change) => [change.change_id, change])));
-  return [...changes.values()].filter((earlier) => entries.some((entry) => findEntry(earlier, entry)));
+  const changes = new Map(pages.flatMap((page) => page.changes.map((other) => [other.change_id, other])));
+  return [...changes.values()].filter((other) => entries.some((entry) => findEntry(other, entry)));
 }
 
 const findEntry = (change: Change, key: TargetKey) => listEntries(change).find((entry) => isSameTarget(entry, key));

@@ -44,6 +44,7 @@ function parseTemplate(match: readonly string[] = []): [begin: string, end: stri
   return parts && parts.join("") !== "" ? [parts[0]!, parts[1]!] : undefined;
 }
 
+/** Compares the values of two environments, by name: a row for each target that has a value in one of them. */
 export async function compare(from: string, to: string, intent: IntentView, signal: AbortSignal) {
   const [first, second] = await Promise.all([from, to].map((name) => readEnvironment(name, intent, signal)));
   const toSystem = listSystems(intent).find(({ name }) => `system:${name}` === to);

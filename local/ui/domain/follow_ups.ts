@@ -59,7 +59,7 @@ export const isSupersededButOpen = (change: ChangeDetail): boolean =>
   isOpenChange(change.status) &&
   listRelated(change, "superseded_by").some(({ status }) => isOpenChange(status) || status === "applied");
 
-/** Returns true if an entry may concern a change: one of it, of a related or of no change, one that names it, or a proposal for its target. */
+/** Returns true if an entry may concern a change: it is about this, a related or no change, names it, or proposes for its target. */
 export function isRelevantEntry(
   { change_id, detail, tenant, event_type }: AuditEntry,
   id: string,

@@ -29,8 +29,10 @@ export function findJsonFault(text: string): string | undefined {
 
 const skipSpace = (text: string, at: number): number => at + /^[ \t\n\r]*/.exec(text.slice(at))![0].length;
 
-const describeCharacter = (text: string, at: number): string =>
-  at >= text.length ? "end" : text[at] === "," ? "comma" : text[at]!;
+function describeCharacter(text: string, at: number): string {
+  if (at >= text.length) return "end";
+  return text[at] === "," ? "comma" : text[at]!;
+}
 
 /** Returns the offset after the value that begins at `at`. Errors: `Fault`. */
 function readValue(text: string, at: number): number {

@@ -23,7 +23,7 @@ export interface LogQuery {
 
 const PEOPLE = ["actor", "approver", "proposer", "asked_by", "by"] as const;
 
-/** Returns true for an entry that names this person and has this text in its sentence, its change or its detail. */
+/** Returns true for an entry that names this person and has this text in its sentence, tenant, change or detail. */
 export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "person" | "text">): boolean {
   if (person !== "") {
     const facts = JSON.parse(entry.detail) as Record<string, unknown>;

@@ -14,7 +14,7 @@ export async function signChallenge(keys: readonly Passkey[], challenge: Uint8Ar
   const options = {
     challenge,
     rpId: keys[0]!.rp_id,
-    allowCredentials: keys.map(({ credential_id }) => descriptor(credential_id)),
+    allowCredentials: keys.map(({ credential_id }) => makeDescriptor(credential_id)),
     userVerification: "required",
     timeout: TIMEOUT_MS,
   } as const;
@@ -44,7 +44,7 @@ export async function makePasskey(name: string, product: string, existing: reado
     attestation: "none",
     excludeCredentials: existing
       .filter(({ rp_id }) => rp_id === hostname)
-      .map(({ credential_id }) => descriptor(credential_id)),
+      .map(({ credential_id }) => makeDescriptor(credential_id)),
     timeout: TIMEOUT_MS,
   } as const;
   const credential = await requestCredential(
@@ -63,7 +63,7 @@ export async function makePasskey(name: string, product: string, existing: reado
   };
 }
 
-const descriptor = (credentialId: string) => ({ type: "public-key" as const, id: decodeBase64Url(credentialId)! });
+const makeDescriptor = (credentialId: string) => ({ type: "public-key" as const, id: decodeBase64Url(credentialId)! });
 
 type ErrorTexts = Readonly<Record<string, string>>;
 

@@ -3,6 +3,7 @@ import type { QueryField } from "../core/api_types.ts";
 
 const MAX_SUGGESTIONS = 12;
 
+/** Returns the query with its last term completed, the best completion first. */
 export function completeQuery(query: string, fields: readonly QueryField[]): string[] {
   const from = findTermStart(query);
   const [, sign = "", name, rest = ""] = /^(-?)(?:([a-z][a-z_-]*)[:：])?(.*)$/isu.exec(query.slice(from))!;

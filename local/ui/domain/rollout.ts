@@ -66,15 +66,16 @@ function toBand(watched: WatchedKpi, { treated, control, treated_n, control_n, .
   const allowed = typeof watched.allowed === "object" ? watched.allowed.relative : watched.allowed;
   const { worse_at_least: at_least, worse_at_most: at_most } = bounds;
   const isShare = kind === "binary" || isRelative;
-  const amount = (value: number) =>
+  const formatAmount = (value: number) =>
     formatNumber(Number((isShare ? value * 100 : value).toPrecision(3))).replace("-", "−");
-  const unit = isRelative ? "%" : kind === "binary" ? " points" : "";
-  const level = (value: number) =>
+  const absoluteUnit = kind === "binary" ? " points" : "";
+  const unit = isRelative ? "%" : absoluteUnit;
+  const formatLevel = (value: number) =>
     kind === "binary" ? formatPercent(value) : formatNumber(Number(value.toPrecision(4)));
-  const bound = (value: number | null) => (value === null ? "not known yet" : amount(value) + unit);
-  const range = `worse by at least ${bound(at_least)}, at most ${bound(at_most)}; ${amount(allowed)}${unit} allowed`;
+  const formatBound = (value: number | null) => (value === null ? "not known yet" : formatAmount(value) + unit);
+  const range = `worse by at least ${formatBound(at_least)}, at most ${formatBound(at_most)}; ${formatAmount(allowed)}${unit} allowed`;
   const preposition = kind === "binary" ? "of" : "on average of";
-  const levels = `${level(treated)} ${preposition} ${formatCount(treated_n, "user")} with the new value, ${level(control)} ${preposition} ${formatNumber(control_n)} without`;
+  const levels = `${formatLevel(treated)} ${preposition} ${formatCount(treated_n, "user")} with the new value, ${formatLevel(control)} ${preposition} ${formatNumber(control_n)} without`;
   return { kpi, badge: bandBadge({ at_least, at_most, allowed }), range, levels, at_least, at_most, allowed };
 }
 

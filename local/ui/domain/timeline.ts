@@ -61,8 +61,9 @@ const ICONS: readonly (readonly [RegExp, Icon])[] = [
 ];
 
 function findIcon(event: EventType, facts: Facts): Icon {
-  const word =
-    event === "consent_decision" ? facts["decision"] : event === "emergency_reviewed" ? facts["verdict"] : event;
+  let word: unknown = event;
+  if (event === "consent_decision") word = facts["decision"];
+  if (event === "emergency_reviewed") word = facts["verdict"];
   return ICONS.find(([pattern]) => pattern.test(readText(word)))?.[1] ?? QUIET;
 }
 

@@ -101,9 +101,10 @@ export function ChangePage({ id }: { id: string }) {
   );
 }
 
-/** A decision after which the reader went on to the change `confirmedAt`, whose page confirms it. */
+/** A decision after which the reader went on to the next change. */
 interface LastDecision {
-  confirmedAt: string;
+  /** The id of the next change, whose page confirms the decision. */
+  shownOn: string;
   result: DecisionResult;
   title: string;
   id: string;
@@ -161,7 +162,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
     close();
   };
   const goToNext = (next: string) => (recorded: DecisionResult) => {
-    lastDecision.set({ confirmedAt: next, result: recorded, title: change.summary, id: change.change_id });
+    lastDecision.set({ shownOn: next, result: recorded, title: change.summary, id: change.change_id });
     setDeciding(undefined);
     navigate(changeHref(next));
   };
@@ -196,7 +197,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
         <Succession change={change} onWithdraw={isAllowed("withdraw") ? () => decide("withdraw") : undefined} />
       </header>
       {error !== undefined && <Failure error={error} />}
-      {previous?.confirmedAt === change.change_id && !result && (
+      {previous?.shownOn === change.change_id && !result && (
         <Confirmation of={previous.result}>
           <p>
             It is on record of <UserLink href={changeHref(previous.id)} text={previous.title} />.

@@ -19,7 +19,8 @@ export function ChainCheck({ from, origin, label }: { from: number; origin: stri
   const receipt = findReceipt(origin);
 
   const check = async () => {
-    const { signal } = (running.current = new AbortController());
+    running.current = new AbortController();
+    const { signal } = running.current;
     setResult(undefined);
     setError(undefined);
     setProgress({ checked: 0, total: 1 });

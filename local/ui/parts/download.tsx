@@ -14,7 +14,8 @@ export function Download(props: { label: string; path: string; query?: Query; na
   const isBusy = size !== undefined;
   const download = async () => {
     if (isBusy) return running.current!.abort();
-    const { signal } = (running.current = new AbortController());
+    running.current = new AbortController();
+    const { signal } = running.current;
     setError(undefined);
     setSaved("");
     setSize(0);
@@ -24,7 +25,8 @@ export function Download(props: { label: string; path: string; query?: Query; na
       let read = 0;
       for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
         chunks.push(chunk.value);
-        setSize((read += chunk.value.length));
+        read += chunk.value.length;
+        setSize(read);
       }
       save(new Blob(chunks), name);
       setSaved(`Saved ${name}, ${formatBytes(read)}.`);

@@ -47,7 +47,7 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
     if (isOpen) recordOpened(change, index);
     setOpen((now) => new Set(isOpen ? [...now, index] : [...now].filter((openIndex) => openIndex !== index)));
   };
-  const before = (entry: Entry): TargetValue => {
+  const findBefore = (entry: Entry): TargetValue => {
     const holds = results.find((result) => isSameTarget(result, entry))?.holds;
     return holds === undefined ? findReplaced(change, history, entry) : holds;
   };
@@ -61,12 +61,12 @@ function PlanEntries(props: { change: ChangeDetail; history: readonly Change[]; 
               <summary>
                 <span>
                   <EntryName of={entry} />{" "}
-                  <ShortDifference kind={change.kind} before={before(entry)} after={entry.value} />
+                  <ShortDifference kind={change.kind} before={findBefore(entry)} after={entry.value} />
                   <FailedResult of={failed.find((result) => isSameTarget(result, entry))} change={change} />
                 </span>
               </summary>
               {open.has(index) && (
-                <ValueDiff label={`Difference of ${entry.target}`} before={before(entry)} after={entry} />
+                <ValueDiff label={`Difference of ${entry.target}`} before={findBefore(entry)} after={entry} />
               )}
             </details>
           </li>
@@ -87,10 +87,10 @@ const EntryName = ({ of: { tenant_id, target } }: { of: Pick<Entry, "tenant_id" 
   </>
 );
 
-/** Maximum characters of a value in the summary; of longer ones the changed members are counted. */
+/** Maximum characters of a value in the summary. */
 const MAX_SHORT = 40;
 
-/** Sums up a difference in a few words: both values where they are short, otherwise how many members change. */
+/** Sums up a difference in a few words: how many members of an object change; both values if they are short. */
 function ShortDifference({ kind, before, after }: { kind: Change["kind"]; before: TargetValue; after: unknown }) {
   const [from, to] = [before ? describeValue(kind, before.value) : undefined, describeValue(kind, after)];
   if (from === to) return <span class="quiet">no difference</span>;

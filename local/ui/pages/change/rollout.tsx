@@ -116,14 +116,14 @@ function BandPicture({ band: { at_least, at_most, allowed } }: { band: Band }) {
   const widest = Math.max(Math.abs(at_least ?? Infinity), Math.abs(at_most ?? Infinity), allowed) * 1.1;
   // A bound that is not known is infinite; `|| 1` prevents a division by zero.
   const limit = Math.min(widest, allowed > 0 ? allowed * MAX_ALLOWANCES : Number.MAX_VALUE) || 1;
-  const x = (value: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + value / limit))));
-  const [from, to] = [at_least === null ? 0 : x(at_least), at_most === null ? WIDTH : x(at_most)];
+  const toX = (value: number): number => Math.round(Math.max(0, Math.min(WIDTH, (WIDTH / 2) * (1 + value / limit))));
+  const [from, to] = [at_least === null ? 0 : toX(at_least), at_most === null ? WIDTH : toX(at_most)];
   return (
     <svg class="band" viewBox={`0 0 ${WIDTH} 28`} preserveAspectRatio="none" aria-hidden="true">
-      <rect class="beyond" x={x(allowed)} y="4" width={WIDTH - x(allowed)} height="20" />
+      <rect class="beyond" x={toX(allowed)} y="4" width={WIDTH - toX(allowed)} height="20" />
       <rect class="between" x={from} y="8" width={Math.max(2, to - from)} height="12" />
-      <path d={`M${x(0)} 2v24`} />
-      <path class="allowed" d={`M${x(allowed)} 2v24`} />
+      <path d={`M${toX(0)} 2v24`} />
+      <path class="allowed" d={`M${toX(allowed)} 2v24`} />
     </svg>
   );
 }
