@@ -31,7 +31,7 @@ function pathsFile(document) {
   const sent = listOperations(document).map(({ operation }) => findBody(document, operation)?.schema.$ref);
   const named = Object.entries(components.schemas)
     .filter(([name]) => !sent.includes(`#/components/schemas/${name}`))
-    .map(([name, schema]) => member(name, schema, true, isBodySchema(name) ? "input" : "output"));
+    .map(([name, schema]) => formatMember(name, schema, true, isBodySchema(name) ? "input" : "output"));
   const listed = Object.entries(paths).map(([path, methods]) => {
     const each = Object.entries(methods).map(([method, operation]) => operationType(document, method, operation));
     return `${JSON.stringify(path)}: { ${each.join("\n")} };`;
@@ -90,7 +90,7 @@ function operationType(document, method, operation) {
     const own = parameters.filter((one) => one.in === location);
     const needed = own.some(({ required }) => required);
     const members = own.map(({ name, description, required, schema }) =>
-      member(name, { description, ...schema }, required, "input"),
+      formatMember(name, { description, ...schema }, required, "input"),
     );
     return own.length === 0 ? `${location}?: never;` : `${location}${needed ? "" : "?"}: { ${members.join("\n")} };`;
   });
@@ -101,7 +101,7 @@ function operationType(document, method, operation) {
     const members = contents.map(([media, { schema }]) => `${JSON.stringify(media)}: ${toType(schema, "output")};`);
     return `${status}: { content: { ${members.join("\n")} } };`;
   });
-  return `${comment([operation.summary, operation.description])}${method}: {
+  return `${formatComment([operation.summary, operation.description])}${method}: {
       parameters: { ${groups.join("\n")} cookie?: never };
       ${body ? `requestBody${body.required ? "" : "?"}: { content: ${bodyType(document, body)} };` : "requestBody?: never;"}
       responses: { ${responses.join("\n")} };
@@ -114,7 +114,7 @@ function bodyType(document, { media, schema }) {
   return `Record<${names.join(" | ")}, ${toType(resolvePart(document, schema), "input")}>`;
 }
 
-/** Converts JSON Schema to a type. Optional fields of requests may be `undefined`, and are then left out. */
+/** Converts JSON Schema to a type. With the `io` `input`, optional fields may be `undefined`; requests leave them out. */
 function toType(schema, io) {
   if (schema.$ref) {
     const [name, , field] = schema.$ref.split("/").slice(3);
@@ -139,20 +139,20 @@ function toType(schema, io) {
 const hasOnlyRules = (options) => options.every((one) => Object.keys(one).every((keyword) => keyword === "required"));
 
 function objectType({ properties = {}, required = [], additionalProperties }, io) {
-  const members = Object.entries(properties).map(([name, one]) => member(name, one, required.includes(name), io));
+  const members = Object.entries(properties).map(([name, one]) => formatMember(name, one, required.includes(name), io));
   const others = typeof additionalProperties === "object" ? `Record<string, ${toType(additionalProperties, io)}>` : "";
   if (members.length === 0) return others || "Record<string, unknown>";
   return `{ ${members.join("\n")} }${others && ` & ${others}`}`;
 }
 
-function member(name, schema, required, io) {
+function formatMember(name, schema, required, io) {
   const type = toType(schema, io);
   const absent = !required && io === "input" && type !== "unknown" ? " | undefined" : "";
-  return `${comment([schema.description])}${JSON.stringify(name)}${required ? "" : "?"}: ${type}${absent};`;
+  return `${formatComment([schema.description])}${JSON.stringify(name)}${required ? "" : "?"}: ${type}${absent};`;
 }
 
 /** Formats sentences as a comment. */
-function comment(sentences) {
+function formatComment(sentences) {
   const text = sentences.filter(Boolean).join("\n\n").replaceAll("*/", "*\u200b/");
   return text === "" ? "" : `\n/** ${text.replaceAll("\n", "\n * ")} */\n`;
 }

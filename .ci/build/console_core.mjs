@@ -16,6 +16,7 @@ export async function mergeCore(files) {
   const name = `core-${build}.js`;
   const style = `style-${build}.css`;
   const others = files.filter(({ path }) => !core.includes(basename(path)));
+  /** Adds the build to the hash in a chunk's name. */
   const rename = (chunk) => chunk.replace(/-[A-Z0-9]{8}\.js$/, (hash) => `${hash.slice(0, -3)}-${build}.js`);
   const lazy = [...chunks.keys()].filter((chunk) => !core.includes(chunk));
   const rewrite = (code) => renameAll(importCore(code, { core, name }), lazy, rename);
@@ -51,7 +52,8 @@ function listStaticImports(from, chunks) {
   return [...imported];
 }
 
-const prefix = (core, chunk) => `c${core.indexOf(chunk)}_`;
+/** Returns the prefix of a chunk's exports in the core. */
+const makePrefix = (core, chunk) => `c${core.indexOf(chunk)}_`;
 
 /** Bundles chunks into one module with the exports of each under its own prefix. */
 async function bundle(core, chunks) {
@@ -61,7 +63,7 @@ async function bundle(core, chunks) {
       list.split(",").map((one) => one.trim().split(/\s+as\s+/).at(-1)), // prettier-ignore
     );
   const reexport = (chunk) => {
-    const names = exported(chunk).map((one) => `${one} as ${prefix(core, chunk)}${one}`);
+    const names = exported(chunk).map((one) => `${one} as ${makePrefix(core, chunk)}${one}`);
     return names.length === 0 ? `import "./${chunk}";` : `export { ${names.join(", ")} } from "./${chunk}";`;
   };
   const contents = core.map(reexport).join("\n");
@@ -98,11 +100,11 @@ const importCore = (code, { core, name }) =>
         (_, names, folder) =>
           names === undefined
             ? `import"${folder}${name}"`
-            : `import{${names.split(",").map((one) => formatImport(one.trim(), prefix(core, chunk))).join(",")}}from"${folder}${name}"`, // prettier-ignore
+            : `import{${names.split(",").map((one) => formatImport(one.trim(), makePrefix(core, chunk))).join(",")}}from"${folder}${name}"`, // prettier-ignore
       ),
     code,
   );
 
-const formatImport = (one, before) => (/\sas\s/.test(one) ? before + one : `${before}${one} as ${one}`);
+const formatImport = (one, prefix) => (/\sas\s/.test(one) ? prefix + one : `${prefix}${one} as ${one}`);
 
 const renameAll = (code, names, rename) => names.reduce((text, chunk) => text.replaceAll(chunk, rename(chunk)), code);

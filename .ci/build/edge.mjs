@@ -35,10 +35,10 @@ export async function buildWorker(outfile = join(root, "dist/edge/worker.js"), e
 
 /** Builds each handler: `<name>.js`, which exports what the handler file exports. */
 export async function buildEdge(outdir = join(root, "dist/edge"), isWanted = () => true) {
-  const entry = (file) =>
+  const makeEntry = (file) =>
     API_DESCRIBING[file]
       ? `${ALL_ENDPOINTS}export const ${file} = endpoints.find(({ path }) => path === "${API_DESCRIBING[file]}");`
       : `export * from "./handlers/${file}.ts";`;
-  const entries = Object.fromEntries((await listHandlerFiles()).map((file) => [file, entry(file)]));
+  const entries = Object.fromEntries((await listHandlerFiles()).map((file) => [file, makeEntry(file)]));
   return buildBundles(entries, isWanted, { outdir, platform: "neutral", target: "es2022" });
 }

@@ -30,7 +30,7 @@ const DEPENDS_ON_FUNCTION = {
   Identifier: ({ name }) => name === "arguments" || name === "eval",
 };
 
-/** Adds the arrow functions in a node that can become functions; true if the node uses `this` or `arguments` of its function. */
+/** Adds the arrow functions in a node that can become functions; returns true if it uses its function's `this` or `arguments`. */
 function findArrows(node, found) {
   const { arrows, excludedStarts } = found;
   // At the beginning of a statement a function would be a declaration.

@@ -49,8 +49,8 @@ export const handler = consoleFunction(packed);
 
 /** Returns the source text of one handler's function. */
 function createHandlerEntry(file) {
-  if (!API_DESCRIBING[file]) return entry(importModules([file]), { acting: ACTING.includes(file) });
-  return entry(
+  if (!API_DESCRIBING[file]) return makeEntry(importModules([file]), { acting: ACTING.includes(file) });
+  return makeEntry(
     `${ALL_ENDPOINTS}const modules = [endpoints.filter(({ path }) => path === "${API_DESCRIBING[file]}")];`,
     {},
   );
@@ -58,11 +58,11 @@ function createHandlerEntry(file) {
 
 /** Returns the source text of a group's function. */
 function createGroupEntry(group, files) {
-  if (group === DESCRIBING_GROUP) return entry(`${ALL_ENDPOINTS}const modules = [endpoints];`, { group });
-  return entry(importModules(files), { group, acting: group === ACTING_GROUP });
+  if (group === DESCRIBING_GROUP) return makeEntry(`${ALL_ENDPOINTS}const modules = [endpoints];`, { group });
+  return makeEntry(importModules(files), { group, acting: group === ACTING_GROUP });
 }
 
-const entry = (modules, { group, acting = false }) => `
+const makeEntry = (modules, { group, acting = false }) => `
 import { lambdaFunction } from "./lib/hosts/lambda/function.ts";
 ${acting ? 'import { agentParts as parts } from "./lib/hosts/lambda/agent.ts";' : ""}
 ${modules}
@@ -87,9 +87,9 @@ async function listGroupFiles(files) {
   const { groups, ...modules } = await import(
     `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
   );
-  const has = (index, group) =>
+  const isInGroup = (index, group) =>
     Object.values(modules[`h${index}`]).some((one) => one.path && groups.functionGroup(one) === group);
-  return groups.GROUPS.map((group) => [group, files.filter((_, index) => has(index, group))]);
+  return groups.GROUPS.map((group) => [group, files.filter((_, index) => isInGroup(index, group))]);
 }
 
 /** Loads modules of Node at their first use, not at the import of a bundle, since most of them are only the logger's. */

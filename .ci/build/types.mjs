@@ -35,6 +35,7 @@ async function selectExported(files) {
 /** Returns these files and all to which they refer. */
 async function addReferenced(folder, from) {
   const referenced = new Set(from);
+  // The loop also visits the files that are added to the set meanwhile.
   for (const path of referenced) {
     const text = await readFile(join(folder, path), "utf8");
     for (const [, name, module] of text.matchAll(REFERENCED_FILE))

@@ -38,7 +38,7 @@ export function restartable(command) {
         if (!isStopped) start();
       });
     },
-    /** Stops the program and all later restarts. */
+    /** Ends the program, if it runs; later calls of `restart` have no effect. */
     async stop() {
       isStopped = true;
       await queue;
