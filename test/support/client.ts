@@ -84,12 +84,12 @@ export function client(fetch: Fetch, origin: string = ORIGIN) {
     /** Reads a change. */
     change: async (change_id: string): Promise<Reply["body"]> =>
       expectOk(await send(get(`changes/${change_id}`, {}, origin))),
-    /** Reads audit entries except `intent_in_force`, in chain order: at most 1,000 before this selection. */
+    /** Reads the entries of `audit` except `intent_in_force`, in chain order. */
     steps: async (query = ""): Promise<Reply["body"][]> =>
       expectOk(await send(get(`audit${query}`, {}, origin))).entries.filter(
         ({ event_type }: { event_type: string }) => event_type !== "intent_in_force",
       ),
-    /** Reads audit entries, in chain order: the first 1,000 unless the query selects others. */
+    /** Reads audit entries, in chain order: the newest 1,000 unless the query selects others. */
     audit: async (query = ""): Promise<Reply["body"][]> =>
       expectOk(await send(get(`audit${query}`, {}, origin))).entries,
   };
