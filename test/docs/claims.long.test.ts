@@ -267,6 +267,7 @@ test("links in the documents have a target", () => {
 
 test("every page of the manual can be reached from README", () => {
   const reachable = new Set(["README.md"]);
+  // The loop also visits the pages that are added to the set meanwhile.
   for (const path of reachable)
     for (const { text } of all.find((document) => document.path === path)?.links ?? [])
       reachable.add(normalize(join(dirname(path), text.split("#")[0]!)));
