@@ -55,7 +55,10 @@ export function spawnService(
       Object.assign(service, { url: JSON.parse(line).url, took: performance.now() - spawned });
       resolve(service.url);
     });
-    void ended.then(() => (clearTimeout(limit), reject(new Error(`ended before it listened: ${log.at(-1) ?? ""}`))));
+    void ended.then(() => {
+      clearTimeout(limit);
+      reject(new Error(`ended before it listened: ${log.at(-1) ?? ""}`));
+    });
   });
   service.listening.catch(() => undefined);
   service.kill = async () => {

@@ -77,7 +77,12 @@ export const killServers = (folder: string): Promise<void> =>
   killProcesses([...running].flatMap(([child, cwd]) => (cwd === folder ? [child] : [])));
 
 async function killProcesses(children: readonly ChildProcess[]): Promise<void> {
-  await Promise.all(children.map((child) => (child.kill("SIGKILL"), once(child, "close"))));
+  await Promise.all(
+    children.map((child) => {
+      child.kill("SIGKILL");
+      return once(child, "close");
+    }),
+  );
 }
 
 /** Starts the program in a folder, with only `PATH` from the environment of this process. */

@@ -71,7 +71,10 @@ test("SIGUSR1 opens no inspector, and SIGUSR2 does nothing", async ({ cwd }) => 
   await line;
   expect(server.stderr.join("\n")).not.toContain("Debugger listening");
   const connected = await new Promise<boolean>((resolve) => {
-    const socket = connect(9229, "127.0.0.1", () => (socket.destroy(), resolve(true)));
+    const socket = connect(9229, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
     socket.once("error", () => resolve(false));
   });
   expect(connected).toBe(false);

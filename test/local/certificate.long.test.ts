@@ -46,7 +46,7 @@ const computeKeyId = (name: string, { raw }: SigningKey, type: number): Buffer =
 const formatVkey = (name: string, key: SigningKey, type: number): string =>
   `${name}+${computeKeyId(name, key, type).toString("hex")}+${Buffer.concat([Buffer.of(type), key.raw]).toString("base64")}`;
 
-/** Adds a witness's cosignature to each checkpoint of a certificate, after the text of the protocol. */
+/** Adds a witness's cosignature to each checkpoint of a certificate, as the text of the protocol defines it. */
 function addCosignature(text: string, name: string, key: SigningKey, at = 1_800_000_000n): string {
   const time = Buffer.alloc(8);
   time.writeBigUInt64BE(at);

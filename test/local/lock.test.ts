@@ -84,7 +84,12 @@ describe("between processes", () => {
       const contenders = await Promise.all(Array.from({ length: PROCESSES }, () => startProcess(path)));
       expect(contenders.filter(({ printed }) => printed === "locked")).toHaveLength(1);
       expect(contenders.filter(({ printed }) => printed === inUseMessage(path))).toHaveLength(PROCESSES - 1);
-      await Promise.all(contenders.map(({ child }) => (child.kill("SIGKILL"), once(child, "exit"))));
+      await Promise.all(
+        contenders.map(({ child }) => {
+          child.kill("SIGKILL");
+          return once(child, "exit");
+        }),
+      );
     }
   });
 });

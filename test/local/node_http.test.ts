@@ -206,7 +206,10 @@ describe("an idle connection", () => {
   test("is closed if no request arrives, or the response is not read", async () => {
     let markEntered!: () => void;
     const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
-    const answer = () => (markEntered(), new Response("x".repeat(64 * 1024 * 1024)));
+    const answer = () => {
+      markEntered();
+      return new Response("x".repeat(64 * 1024 * 1024));
+    };
     const server = await serve(answer, { idleTimeout: 500 });
     const { port } = new URL(server.url);
     const unread = net.connect(Number(port), "127.0.0.1");
@@ -262,7 +265,10 @@ test("an error thrown synchronously by a handler is a 500 too", async () => {
 test("a client that disconnects before its body has arrived is not logged as an error", async () => {
   let markEntered!: () => void;
   const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
-  const server = await serve((request) => (markEntered(), request.text().then((text) => new Response(text))));
+  const server = await serve(async (request) => {
+    markEntered();
+    return new Response(await request.text());
+  });
   const client = http.request(server.url, { method: "POST", headers: { "content-length": 9 } });
   const disconnected = once(client, "error");
   client.write("ab");
@@ -353,7 +359,10 @@ describe("stopping", () => {
     const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
     let finish!: () => void;
     const server = await serve(async (request) => {
-      if (request.url.endsWith("/slow")) await new Promise<void>((resolve) => (markEntered(), (finish = resolve)));
+      if (request.url.endsWith("/slow")) {
+        markEntered();
+        await new Promise<void>((resolve) => (finish = resolve));
+      }
       return new Response("done");
     });
     const { port } = new URL(server.url);
@@ -414,7 +423,8 @@ describe("stopping", () => {
     let finish!: () => void;
     let finished = false;
     const server = await serve(async () => {
-      await new Promise<void>((resolve) => (markEntered(), (finish = resolve)));
+      markEntered();
+      await new Promise<void>((resolve) => (finish = resolve));
       finished = true;
       return new Response("done");
     });
@@ -431,7 +441,11 @@ describe("stopping", () => {
   test("waits no longer than the stop timeout", async () => {
     let markEntered!: () => void;
     const handlerEntered = new Promise<void>((resolve) => (markEntered = resolve));
-    const server = await serve(() => (markEntered(), new Promise(() => {})), { stopTimeout: 30 });
+    const neverAnswer = () => {
+      markEntered();
+      return new Promise<Response>(() => {});
+    };
+    const server = await serve(neverAnswer, { stopTimeout: 30 });
     const failure = fetch(server.url).catch((error: Error) => error.name);
     await handlerEntered;
     await server.stop();

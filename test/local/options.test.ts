@@ -424,7 +424,7 @@ describe("values that other options contradict, exit code 1", () => {
       exitCode: 1,
       message: expect.stringMatching(/^SVC_ADMIN_TOKEN must (be visible ASCII|be one line|not have white space)/),
     });
-    // The end of the tokens, followed by the white space that an error might repeat.
+    // The message does not quote the token.
     expect(reported.message).not.toContain("cret ");
   });
 });

@@ -88,7 +88,7 @@ function writeEvidence(): void {
   mkdirSync(path("folder"));
 }
 
-/** The verifier key of the world's key, in the form that the service returns. */
+/** Returns the verifier key of the world's key, in the form in which the service returns it. */
 function makeVerifierKey(note: string): string {
   const [, name, encoded] = /— (\S+) (\S+)\n$/.exec(note)!;
   const id = Buffer.from(encoded!, "base64").toString("hex", 0, 4);

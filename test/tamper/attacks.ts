@@ -10,7 +10,7 @@ export interface Attack {
   title: string;
   /** Returns the log after the attack. */
   entries?: (world: World) => AuditEntry[];
-  /** Edits of the store without log entries. */
+  /** Edits of the store other than those of log entries. */
   store?: (store: Store) => Promise<void>;
   /** The store is replaced by the copy made some 20 entries ago. */
   setBack?: true;

@@ -46,7 +46,7 @@ export async function makeWorld() {
   return { key, otherKey, deps, note, entries, other, older: older! };
 }
 
-/** Copies the audit log and the change records of a store. */
+/** Copies the log and the change records of a store, and the derived data that the checks read. */
 export async function copyStore(store: Store): Promise<Store> {
   const copy = memoryStore();
   const views = ["kpi", "live_by_target", "owners", "review_due"] as const;

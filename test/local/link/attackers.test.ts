@@ -82,7 +82,7 @@ describe("an attacker", () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("with the secret that sends another instance's insight has the insight rejected and counted", async () => {
+  test("that knows the secret cannot send an insight in another instance's name, and is counted", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
     const peer = await connectRawPeer(node.at, { self: { ...RAW_PEER_IDENTITY, ...acme } });
     await peer.nextEvent("established");

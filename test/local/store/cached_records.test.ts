@@ -54,7 +54,7 @@ describe("the cache of recently read records", () => {
   const longVersion = (id: string): Version => version(id, "x".repeat(1000));
 
   test("evicts the least recently used record first", () => {
-    // Each of two generations takes 5000 characters, which are four records of 1000 with their overhead, and a part of a fifth.
+    // The fifth record of 1000 characters fills a generation, which has half of the limit; a second full generation drops the first.
     const recent = newRecentRecords(10_000);
     for (const id of "abcde") recent.add(longVersion(id));
     expect(joinCachedIds(recent, ["a"])).toBe("a");

@@ -152,7 +152,10 @@ test("a late write of a former owner loses no acknowledged commit", async () => 
       if (!isWriteDelayed) return nodeFiles.writeNow(fd, bytes, position);
       const late = Buffer.from(bytes);
       const earlierWrites = writeLate;
-      writeLate = () => (earlierWrites(), void nodeFiles.writeNow(fd, late, position));
+      writeLate = () => {
+        earlierWrites();
+        nodeFiles.writeNow(fd, late, position);
+      };
       return bytes.length;
     },
     async sync(fd) {

@@ -27,7 +27,7 @@ const operation = (id: string, value: unknown, end = "\t"): string =>
   `${JSON.stringify(["notes", id, 1, value])}${end}`;
 const LONG = "x".repeat(9000);
 
-test("adjacent operations are read in one call, and a long one in its own", async () => {
+test("adjacent operations are read in one call, and a long one in further calls", async () => {
   const { reader, locations, calls } = makeReader(operation("a", 1), operation("b", 2), operation("c", LONG));
   const page = locations.map((location, index) => ["abc"[index]!, location] as const);
   expect((await reader.readAll("notes", page)).map(({ id, json }) => [id, json!.value])).toEqual([

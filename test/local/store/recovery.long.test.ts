@@ -57,7 +57,10 @@ async function expectDamage(file: string, offset: number, message: RegExp): Prom
       open.add(fd);
       return fd;
     },
-    close: (fd) => (open.delete(fd), nodeFiles.close(fd)),
+    close(fd) {
+      open.delete(fd);
+      return nodeFiles.close(fd);
+    },
   };
   const error = await openTestStore(state, { files: countingFiles }).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(StoreDamaged);
@@ -69,7 +72,7 @@ async function expectDamage(file: string, offset: number, message: RegExp): Prom
 }
 
 describe("the end of the journal", () => {
-  // Removes the state file, since it proves that the last commit was durable, so that truncation would be rejected.
+  // The state file would prove that the last commit was durable, and the store would then reject a truncated journal.
   beforeEach(async () => {
     await createFiles(6);
     await rm(state);

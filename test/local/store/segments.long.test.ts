@@ -330,7 +330,7 @@ describe("compaction", () => {
       ),
     );
     const locate: typeof catalog.locate = (collection, id) => {
-      // Earlier files have been checked.
+      // By now `kept-1` has been located as current; it is superseded only afterwards.
       if (id === "kept-5") catalog.delete("things", "kept-1", 1);
       return catalog.locate(collection, id);
     };

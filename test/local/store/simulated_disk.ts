@@ -1,8 +1,9 @@
 /**
- * A disk in memory that forgets what was not synced. Every change is an operation. It becomes durable when its file is
- * synced, or for a change of names, its folder. A crash keeps all durable operations and decides about each of the others; of a write it
- * decides about each sector of 512 bytes, since the system writes sectors in any order. As Linux has it, a sync that fails
- * drops the writes that it did not complete: they can still be read, and the next sync does not write them.
+ * A disk in memory that forgets what was not synced. Every change is an operation. A write or a truncation becomes durable
+ * when its file is synced, a change of names when its folder is synced. A crash keeps all durable operations and decides about
+ * each of the others; of a write it decides about each sector of 512 bytes, since the system writes sectors in any order. As on
+ * Linux, a sync that fails drops the writes that it did not complete: they can still be read, and the next sync does not
+ * write them.
  */
 import { basename, dirname } from "node:path";
 import type { Files } from "../../../local/store/files.ts";

@@ -149,7 +149,7 @@ test("of three concurrent writes to one file exactly one succeeds", async () => 
   expect(await show("config/limits.json")).toBe(String(winner + 1));
 });
 
-test("after a forced push from outside the new history is read and written", async () => {
+test("the history of a forced push by another program is read and written", async () => {
   const { openAdapter, commit, show, tip } = await gitBench({ files: { "config/limits.json": "1\n" } });
   const { apply, verify } = openAdapter();
   await apply(change(2));
