@@ -39,7 +39,7 @@ export const listContentFacts = (content: Content, unstated: NonNullable<ChangeD
   reach: content.affected_users ?? "not stated",
   tier: content.tier,
   risk: unstated.includes("risk") ? "not stated" : content.risk,
-  reversible: unstated.includes("reversible") ? "not stated" : content.reversible ? "yes" : "no",
+  reversible: unstated.includes("reversible") ? "not stated" : yesOrNo(content.reversible),
   expected:
     content.expected_delta_k === null
       ? null
@@ -48,6 +48,8 @@ export const listContentFacts = (content: Content, unstated: NonNullable<ChangeD
   applies: describeAutomation(content)?.replace(/^applies /, ""),
   rationale: content.rationale,
 });
+
+const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
 
 const valueText = (value: unknown): string => (value === undefined ? "(sets nothing)" : JSON.stringify(value));
 

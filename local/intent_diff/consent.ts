@@ -202,7 +202,7 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
   };
   const person = signerActor(ANY_OTHER_PERSON);
   const findMaximum = (all: readonly number[], isAllowedCount: (count: number) => boolean) =>
-    all.filter(isAllowedCount).reduce((a, b) => Math.max(a, b), 0);
+    Math.max(0, ...all.filter(isAllowedCount));
   const findLimits = (target: TargetClass, kind: ProposeInput["kind"], intent: Intent): MinorLimits | undefined => {
     const passes = (input: object, today = 0) => isMinor(target, { kind, ...input }, today, intent, person);
     if (!passes({})) return undefined;

@@ -98,6 +98,7 @@ const AUTOMATIONS = {
 
 /** Compares when changes may apply by themselves. */
 function compareAutomation(old: Intent, next: Intent): Difference[] {
+  // Any moment: only the scheduled time, which is after it, refers to it.
   const now = Date.UTC(2026, 0, 5);
   const canApply = (mode: string, { policy }: Intent): boolean => {
     const apply_when = mode === "scheduled" ? new Date(now + 1).toISOString() : mode;

@@ -81,5 +81,5 @@ function sshProof(
   };
 }
 
-const sshString = (word: string): Uint8Array => encodeWireString(Buffer.from(word));
+const sshString = (text: string): Uint8Array => encodeWireString(Buffer.from(text));
 const digest = (data: string | Uint8Array): Buffer => Buffer.from(sha256(data), "hex");

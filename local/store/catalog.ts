@@ -166,6 +166,7 @@ export async function writeCatalog(
       packLocation(numbers.get(fileNumbers[index]!)!, locationOffset(batch.locations[index]!)),
     );
     const ids = listIds(batch);
+    // The batch of a sequence has no ends, from which ids could be listed.
     return ids.length === 0
       ? { ...batch, locations }
       : makeBatch(

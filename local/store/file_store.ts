@@ -68,6 +68,7 @@ const SEGMENT_BYTES = 32 * 1024 * 1024;
 const MEMORY_BYTES = 16 * 1024 * 1024;
 /** Share of the memory bytes, in characters, for records that were read from files and are cached in V8's heap. */
 const RECENT_SHARE = 1 / 32;
+/** Attempts to open a store to which another process still writes. */
 const TRIES = 3;
 /** Minimum time between two seals of the active file while an erasure waits for a damaged file. */
 const SEAL_AGAIN_MS = 12 * 3600 * 1000;

@@ -116,6 +116,7 @@ export type TextVisitor = (start: number, end: number, name: string | undefined,
 /** As `visitOperations`, without reading keys. */
 export function visitTexts(buffer: Buffer, body: number, end: number, visit: TextVisitor): void {
   for (let at = body; ;) {
+    // A comma and a quotation mark come before the name of a member.
     const nameEnd = buffer.indexOf(QUOTE, at + 2);
     if (!matchesAt(buffer, nameEnd, '":[')) return;
     const member = buffer.toString("utf8", at + 2, nameEnd);
@@ -212,6 +213,7 @@ export function createLineWriter(): LineWriter {
       return at;
     },
     addBytes(from, begin, end) {
+      // Room also for a comma and two tabs.
       makeRoom(end - begin + 3, 1);
       const at = beginOperation();
       length += from.copy(buffer, length, begin, end);
@@ -231,6 +233,7 @@ export function createLineWriter(): LineWriter {
 
 /** Reads the key and kind of the operation that begins at `start` and ends before `end`. */
 export function readOperation(buffer: Buffer, start: number, end: number): Operation {
+  // Between the parts are `["`, `","` and `",`.
   const collectionEnd = findStringEnd(buffer, start + 2);
   const idEnd = collectionEnd === -1 ? -1 : findStringEnd(buffer, collectionEnd + 3);
   if (idEnd === -1) {
@@ -279,6 +282,6 @@ function matchesAt(buffer: Buffer, start: number, text: string): boolean {
 function readDigits(buffer: Buffer, start: number): { value: number; end: number } {
   let value = 0;
   let end = start;
-  for (let digit = buffer[end]! - 48; digit >= 0 && digit <= 9; digit = buffer[++end]! - 48) value = value * 10 + digit;
+  for (; buffer[end]! >= ZERO && buffer[end]! <= NINE; end++) value = value * 10 + buffer[end]! - ZERO;
   return { value, end };
 }

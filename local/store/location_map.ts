@@ -109,13 +109,13 @@ export function createLocationMap(): LocationMap {
     Object.assign(block, makeBatch(ids.slice(0, MAX_BLOCK_IDS / 2), block.locations.slice(0, MAX_BLOCK_IDS / 2)));
   };
 
-  /** Finds the block of an id, the index within it, and the index of the block. */
-  const findEntry = (id: string): [block: Block, rank: number, at: number] | undefined => {
+  /** Finds the block of an id, its index in that block (`rank`), and the index of the block (`at`). */
+  const findEntry = (id: string): { block: Block; rank: number; at: number } | undefined => {
     const at = findBlock(id);
     if (at < 0) return undefined;
     const block = blocks[at]!;
     const rank = findRank(block, id);
-    return rank < block.locations.length && idAt(block, rank) === id ? [block, rank, at] : undefined;
+    return rank < block.locations.length && idAt(block, rank) === id ? { block, rank, at } : undefined;
   };
 
   return {
@@ -124,7 +124,7 @@ export function createLocationMap(): LocationMap {
     },
     get(id) {
       const entry = findEntry(id);
-      return entry && entry[0].locations[entry[1]];
+      return entry && entry.block.locations[entry.rank];
     },
     set(id, location) {
       const entry = id > last ? undefined : findEntry(id);
@@ -132,7 +132,10 @@ export function createLocationMap(): LocationMap {
         size++;
         return void (id > last ? push(id, location) : insert(id, location));
       }
-      const [{ locations }, rank] = entry;
+      const {
+        block: { locations },
+        rank,
+      } = entry;
       const former = locations[rank];
       locations[rank] = location;
       return former;
@@ -140,7 +143,7 @@ export function createLocationMap(): LocationMap {
     delete(id) {
       const entry = findEntry(id);
       if (!entry) return undefined;
-      const [block, rank, at] = entry;
+      const { block, rank, at } = entry;
       const former = block.locations[rank];
       size--;
       if (block.locations.length === 1) blocks.splice(at, 1);

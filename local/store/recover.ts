@@ -27,7 +27,7 @@ import { isUsed } from "./segment_uses.ts";
 export interface RecoverParts {
   files: Files;
   paths: Paths;
-  /** Names of the append-only collections, whose ids count from 1; `sequence` is the number of a commit. */
+  /** Names of the append-only collections, whose ids count from 1. */
   sequences: readonly string[];
   /** The state file, if there is one. */
   readState(): Promise<State | null>;

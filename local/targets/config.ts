@@ -51,12 +51,11 @@ export function readTargets(path: string, env: Environment): TargetsFile {
   const option = `--targets ${path}`;
   const text = readText(path, option);
   const declaredSystems = parseSystems(text, option);
-  const folder = dirname(resolve(path));
   const systems = declaredSystems.map((declared, index) => {
     const location = `${option}: systems[${index}] (${declared.name})`;
     const createError = (field: string, message: string): OptionError =>
       new OptionError(`${location}: ${field} ${message}`, 1);
-    return configure(declared, { folder, env, createError });
+    return configure(declared, { folder: dirname(resolve(path)), env, createError });
   });
   rejectDuplicates(declaredSystems, option);
   const hash = sha256(text);
@@ -119,7 +118,7 @@ function parse<T extends z.ZodType>(
   throw new OptionError(formatProblem(issue.path.join("."), isAbsent ? "is required" : issue.message), 1);
 }
 
-/** Context of a system in the file. */
+/** Context of a system in the file; `folder` is the file's. */
 interface SystemContext {
   folder: string;
   env: Environment;

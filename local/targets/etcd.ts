@@ -186,6 +186,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
         return { done: true, versions: writes.map(toVersion) };
       }
       const keyValues = responses!.map((response) => response.response_range?.kvs?.[0]);
+      // The last key is the fence.
       if (keyValues.at(-1)) return { done: false, rejected: "the attempt was given up before it reached etcd" };
       const current = keyValues.slice(0, -1).map(toTargetValue);
       const isExpected = ({ version, raw }: TargetValue, { expected }: Write): boolean =>

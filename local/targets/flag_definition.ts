@@ -10,6 +10,7 @@ export interface Flag {
   metadata?: unknown;
 }
 
+/** Limit of flagd: the largest 32-bit integer. */
 const MAX_WEIGHT_SUM = 2_147_483_647;
 
 /** Operations of JsonLogic and of flagd. */
@@ -42,12 +43,11 @@ export const findDefinitionProblem = (flag: Flag): string | undefined =>
 function findRuleProblem(rule: unknown, variants: JsonObject): string | undefined {
   if (Array.isArray(rule)) return findFirstProblem(rule, (one) => findRuleProblem(one, variants));
   if (!isObject(rule)) return undefined;
-  return findFirstProblem(Object.entries(rule), ([operation, operands]) =>
-    !OPERATIONS.has(operation)
-      ? `its targeting has the unknown operation ${JSON.stringify(operation)}`
-      : ((operation === "fractional" ? findSharesProblem(operands, variants) : undefined) ??
-        findRuleProblem(operands, variants)),
-  );
+  return findFirstProblem(Object.entries(rule), ([operation, operands]) => {
+    if (!OPERATIONS.has(operation)) return `its targeting has the unknown operation ${JSON.stringify(operation)}`;
+    const sharesProblem = operation === "fractional" ? findSharesProblem(operands, variants) : undefined;
+    return sharesProblem ?? findRuleProblem(operands, variants);
+  });
 }
 
 /** Explains what is wrong with shares: `[variant]` or `[variant, weight]`, after an optional text to hash. */

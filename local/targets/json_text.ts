@@ -82,5 +82,6 @@ export function removeMember(text: string, path: readonly string[], name: string
   const index = members.findIndex((member) => member.name === name);
   const [before, found, after] = [members[index - 1], members[index]!, members[index + 1]];
   if (before) return text.slice(0, before.end) + text.slice(found.end);
+  // The first member is removed with the comma after it, an only one with the white space before it.
   return text.slice(0, after ? found.start : at + 1) + text.slice(after ? after.start : found.end);
 }

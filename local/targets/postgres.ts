@@ -42,11 +42,13 @@ const STATEMENT_MS = 5000;
 const CONNECT_MS = 5000;
 const MAX_CONNECTIONS = 4;
 
+/** Ids of the types `json` and `jsonb` in every Postgres database. */
 const JSON_TYPES = [114, 3802];
 const UNKNOWN_OUTCOME = "the connection broke while the transaction was committed";
 const READ_ONLY = "the database is read-only; name its primary server";
 const NOTHING_SET = "the database accepted the statement and set nothing: row security or a trigger prevents it";
 
+/** Builds the first statement of a transaction, which names the change and the attempt, and sets the limits. */
 const buildBegin = (
   ms: number,
 ): string => `select set_config('countersign.change_id', $1, true), set_config('application_name', $2, true),

@@ -140,11 +140,11 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
   };
 
   /** Returns the next state of a flag; a switch keeps its strategies, except those of a rollout, which it ends. */
-  const toNextFlag = ({ enabled, strategies }: FoundFlag, next: TargetValue): FlagValue =>
-    (isFlagValue(next.value) || isRolledOut(strategies) ? readFlag(next) : undefined) ?? {
-      ...toFlagValue(enabled, strategies),
-      enabled: next.value === true,
-    };
+  const toNextFlag = ({ enabled, strategies }: FoundFlag, next: TargetValue): FlagValue => {
+    const isCompleteFlag = isFlagValue(next.value) || isRolledOut(strategies);
+    const completeFlag = isCompleteFlag ? readFlag(next) : undefined;
+    return completeFlag ?? { ...toFlagValue(enabled, strategies), enabled: next.value === true };
+  };
 
   const findSegments = async (strategies: readonly JsonObject[], signal: AbortSignal): Promise<JsonObject[]> => {
     const ids = new Set(strategies.flatMap(({ segments }) => (segments as number[] | undefined) ?? []));

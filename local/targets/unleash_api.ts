@@ -14,7 +14,8 @@ export interface UnleashApiOptions {
 /** Causes of a failure before the request was sent. */
 const NOT_SENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_\w+|\w*CERT\w*)$/;
 
-const ADMIN_TOKEN = "Unleash lets no admin token import flags; use a personal access token or one of a service account";
+const ADMIN_TOKEN_REJECTED =
+  "Unleash lets no admin token import flags; use a personal access token or one of a service account";
 
 /** The request was not sent. */
 export class NotSent extends Error {}
@@ -69,7 +70,8 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
   return {
     /** The address without credentials and trailing slash. */
     address,
-    adminToken: ADMIN_TOKEN,
+    /** The message for an admin token, which cannot be used. */
+    adminToken: ADMIN_TOKEN_REJECTED,
 
     /** Reads a resource; undefined where the server answers 404. */
     async get<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
@@ -89,7 +91,7 @@ export function unleashApi({ url, token, fetch: send = fetch }: UnleashApiOption
 
 /** Explains a status without the words of the answer, which may repeat the value. */
 function describeRejection(status: number, text: string): string {
-  if (status === 400 && text.includes("admin token")) return ADMIN_TOKEN;
+  if (status === 400 && text.includes("admin token")) return ADMIN_TOKEN_REJECTED;
   if (status === 401) return "Unleash does not accept the token (401)";
   if (status === 403)
     return "Unleash does not allow it: the token is of another type, or its user lacks a permission (403)";
@@ -99,4 +101,7 @@ function describeRejection(status: number, text: string): string {
 }
 
 /** Returns a space and the name of an error, such as `BadDataError`; empty when there is none. */
-const findErrorName = (text: string): string => / *"name" *: *"(\w{1,40})"/.exec(text)?.[1]?.replace(/^/, " ") ?? "";
+function findErrorName(text: string): string {
+  const name = /"name" *: *"(\w{1,40})"/.exec(text)?.[1];
+  return name === undefined ? "" : ` ${name}`;
+}

@@ -65,7 +65,7 @@ export function verifyLine(chain: Chain, line: string): Finding | undefined {
   return problem && { line: number, entry: entry.id, rule: problem[0], message: problem[1] };
 }
 
-function findBreak(entry: Entry, origin: string, last: Chain["last"]): [Rule, string] | undefined {
+function findBreak(entry: Entry, origin: string, last: Chain["last"]): [rule: Rule, message: string] | undefined {
   if (entry.origin !== origin)
     return ["origin", "its origin is not that of the first entry: it belongs to another log"];
   if (last && entry.id !== last.id + 1) return ["id", `the id after ${last.id} must be ${last.id + 1}`];

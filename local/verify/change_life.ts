@@ -193,7 +193,8 @@ function isEligible(
   if (!intent) return true;
   const name = normalizeName(String(recorded.detail["approver"]));
   const isEmergency = recorded.detail["emergency"] === true;
-  if (!(isEmergency ? (intent.emergency?.approvers ?? []).includes(name) : canDecide(name, intent))) return false;
+  const mayConsent = isEmergency ? (intent.emergency?.approvers ?? []).includes(name) : canDecide(name, intent);
+  if (!mayConsent) return false;
   const proposers = [content["proposer"], proposal.detail["asked_by"]].map(stringOrUndefined);
   if (!intent.selfApproval && proposers.some((one) => one !== undefined && normalizeName(one) === name)) return false;
   const { idp } = recorded.detail;

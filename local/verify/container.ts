@@ -13,6 +13,7 @@ export interface CertificateParts {
 }
 
 const HEAD = "countersign-certificate/v1\n";
+/** The head of a part: its name and its length, at most 20 bytes. */
 const PART = /^(content|erased|intent|proof) ([1-9]\d{0,8})\n/;
 /** One content (complete or erased), then any number of intents, then at least one proof. */
 const ORDER = /^(?:content|erased)( intent)*( proof)+$/;

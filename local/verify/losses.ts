@@ -32,14 +32,14 @@ export function readLoss(entry: Entry): Loss | undefined {
 const readCount = (value: unknown): number => (isIntegerAtLeast(value, -Infinity) ? value : 0);
 
 /** Describes a loss in one sentence. */
-export function lossText({ entry, at, actor, known, continues }: Loss): string {
-  const lost =
-    known === null
-      ? `after ${continues}, an unknown number,`
-      : continues < known
-        ? `after ${continues} up to ${known}`
-        : `up to ${known}`;
-  return `entry ${entry}, ${at}: ${actor} accepted that entries ${lost} are lost; they may have been acknowledged`;
+export function lossText(loss: Loss): string {
+  const { entry, at, actor } = loss;
+  return `entry ${entry}, ${at}: ${actor} accepted that entries ${rangeText(loss)} are lost; they may have been acknowledged`;
+}
+
+function rangeText({ known, continues }: Loss): string {
+  if (known === null) return `after ${continues}, an unknown number,`;
+  return continues < known ? `after ${continues} up to ${known}` : `up to ${known}`;
 }
 
 /** Explains why the log is shorter than `length` by an accepted loss; `""` where no loss covers that. */

@@ -14,6 +14,7 @@ const isSubset: IsNarrower = (before, after) =>
 const isLower: IsNarrower = (before, after) =>
   isIntegerAtLeast(after, 0) && (before === undefined || (isIntegerAtLeast(before, 0) && after <= before));
 const isLowerCount: IsNarrower = (before, after) => isIntegerAtLeast(after, 1) && isLower(before, after);
+/** KPIs of which a lower value is better, if the intent does not name them. */
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
 /** Checks that KPI floors were only added, or moved in the direction that is better for their KPI. */
 const isHigher: IsNarrower = (before = {}, after = undefined, directions = undefined) =>
@@ -22,7 +23,8 @@ const isHigher: IsNarrower = (before = {}, after = undefined, directions = undef
   Object.entries(before).every(([kpi, floor]) => {
     const moved = Object.hasOwn(after, kpi) ? after[kpi] : undefined;
     if (!isFiniteNumber(floor) || !isFiniteNumber(moved)) return false;
-    return !directions || (directions.get(kpi) ?? (DOWN_IS_GOOD.includes(kpi) ? -1 : 1)) * (moved - floor) >= 0;
+    const direction = directions?.get(kpi) ?? (DOWN_IS_GOOD.includes(kpi) ? -1 : 1);
+    return !directions || direction * (moved - floor) >= 0;
   });
 
 const RULES: ReadonlyMap<string, IsNarrower> = new Map<string, IsNarrower>([

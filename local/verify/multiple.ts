@@ -1,7 +1,7 @@
 /** Tests for multiples with decimal arithmetic, in which 0.3 is three times 0.1. */
 
 /** Returns the digits of a number, and the power of ten to multiply them by. */
-function readDigits(number: number): [bigint, number] {
+function readDigits(number: number): [digits: bigint, power: number] {
   const [coefficient, power = "0"] = String(number).split("e") as [string, string?];
   const fraction = coefficient.split(".")[1] ?? "";
   return [BigInt(coefficient.replace(".", "")), Number(power) - fraction.length];

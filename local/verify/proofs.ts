@@ -128,8 +128,8 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
     const proof = isObject(detail["proof"]) ? detail["proof"] : {};
     const isPasskey = proof["type"] === "webauthn";
     const signer = isPasskey ? undefined : findSshSigner(statement, proof);
-    if (isPasskey ? !matchesAssertion(statement, proof) : signer === undefined)
-      return "its proof is not a valid signature of its statement";
+    const isValid = isPasskey ? matchesAssertion(statement, proof) : signer !== undefined;
+    if (!isValid) return "its proof is not a valid signature of its statement";
     if (detail["authenticated"] === "signature" && signer && !isOfSecurityKey(signer))
       return "its authenticated is signature, but its key can sign without its owner";
     if (policy) {
@@ -164,10 +164,8 @@ export function createProofCheck(policy: KeysByName | undefined, proposals: Prop
       if (entry.eventType === "change_proposed" && !proposals.has(decodeUtf8(entry.changeId)))
         proposals.set(decodeUtf8(entry.changeId), readProposal(detail));
       if (entry.eventType === "intent_in_force") return createFinding("intent", intents.addIntent(entry.id, detail));
-      return createFinding(
-        "proof",
-        (detail["proof"] === undefined ? findMissingProof : findProofProblem)(entry, detail),
-      );
+      const findProblem = detail["proof"] === undefined ? findMissingProof : findProofProblem;
+      return createFinding("proof", findProblem(entry, detail));
     },
   };
 }

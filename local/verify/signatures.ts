@@ -7,6 +7,7 @@ import { type JsonObject, parseObject, stringOrUndefined, hasRepeatedMember } fr
 import { decodeBase64, type Key } from "./policy.ts";
 
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
+/** Flags of an authenticator: its owner was present and verified; the key may be backed up; the key is backed up. */
 const PRESENT_AND_VERIFIED = 5;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
@@ -15,6 +16,7 @@ const BACKED_UP = 16;
 export function matchesAssertion(statement: string, proof: JsonObject): boolean {
   const data = decodeBase64(proof["authenticator_data"], "base64url");
   const clientData = parseClientData(proof);
+  // At least a digest of 32 bytes, the flags, and a counter of 4 bytes.
   if (!data || !clientData || data.length < 37) return false;
   const flags = data[32]!;
   return (

@@ -47,9 +47,11 @@ export function parseTlogPolicy(text: string): TlogPolicy {
       define(rest[0], { key });
       witnesses.set(rest[0]!, key);
     } else if (word === "group") {
-      const [name, size = "", ...names] = rest;
+      const [name, statedSize = "", ...names] = rest;
+      const size = statedSize === "any" ? "1" : statedSize;
       // 0 for any other word, which is rejected below.
-      const min = size === "all" ? names.length : size === "any" ? 1 : /^[1-9]\d*$/.test(size) ? Number(size) : 0;
+      const number = /^[1-9]\d*$/.test(size) ? Number(size) : 0;
+      const min = size === "all" ? names.length : number;
       if (min < 1 || min > names.length || new Set(names).size < names.length)
         fail("a group has a name, then all, any or a number, then members, each once");
       define(name, { min, members: names.map(findRule) });

@@ -26,6 +26,7 @@ export interface WitnessReport {
 /** The signature type of a witness. */
 export const COSIGNATURE = 4;
 const TIME_BYTES = 8;
+const SIGNATURE_BYTES = 64;
 /** The end of the year 9999. */
 const LATEST = 253_402_300_799n;
 
@@ -83,7 +84,7 @@ export function readCosignatureTime(
     (signature) => signature.name === name && signature.keyId === computeKeyId(name, raw, COSIGNATURE),
   );
   const times = own.map(({ signature }) => {
-    if (signature.length !== TIME_BYTES + 64) return null;
+    if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return null;
     const time = signature.readBigUInt64BE();
     const message = Buffer.from(`cosignature/v1\ntime ${time}\n${text}`);
     const holds = time > 0n && time <= LATEST && verify(null, message, key, signature.subarray(TIME_BYTES));

@@ -114,7 +114,7 @@ function requireSubject(
     throw new UsageError(
       "--commit, --target and --tenant-id must be given together: a commit can be released elsewhere too",
     );
-  const requirements: [unknown, string, (one: Statement["subject"][number]) => boolean][] = [
+  const requirements: [value: unknown, problem: string, matches: (one: Statement["subject"][number]) => boolean][] = [
     // A target can look like a change id. Only the subject of a change has a SHA-256 digest.
     [change, `is not about the change ${change}`, (one) => one.name === change && one.digest["sha256"] !== undefined],
     [digest, `is not about the content ${digest}`, (one) => one.digest["sha256"] === digest],

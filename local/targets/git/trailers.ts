@@ -19,7 +19,7 @@ export async function hasAttempt(
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // Our commit has the date of its attempt. `--since` would end the search at any older one on top of it.
+  // The service's commit has the date of its attempt. `--since` would end the search at any older one on top of it.
   const since = Math.floor(Date.parse(attempt.at) / 1000);
   const patterns = listTrailers(attempt).map((line) => `--grep=${line}`);
   const args = [
