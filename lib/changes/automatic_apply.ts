@@ -19,6 +19,7 @@ const PAGE_SIZE = 100;
 const MAX_PASS_MS = 30_000;
 /** Time until a postponed apply is attempted again, unless a commit wakes the pass earlier. */
 const RETRY_MS = 60_000;
+/** Time until another attempt for a change whose target has an operation under way. */
 const BUSY_RETRY_MS = 10_000;
 
 /** Rejections that only postpone an automatic apply. */
@@ -116,6 +117,7 @@ async function tryApply(
       busy.set(changeId, clock.now() + BUSY_RETRY_MS);
       return BUSY_RETRY_MS;
     }
+    // A failed adapter is a fault of the target system: it ends the automatic apply like a rejection.
     const isFaultOfService = error.status >= 500 && error.code !== "adapter_failed";
     if (!POSTPONING.has(error.code) && !isFaultOfService)
       await stopAutomation(deps, changeId, { code: error.code, reason: error.message });

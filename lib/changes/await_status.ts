@@ -75,7 +75,7 @@ export async function awaitStatus(
   }
 }
 
-/** Counts a waiting request; returns the function that ends its wait. Errors: 503 `too_many_waiting`. */
+/** Counts a waiting request until the returned function is called. Errors: 503 `too_many_waiting`. */
 function joinWaiting(commits: CommitSignal, name: string | undefined): () => void {
   const leave = commits.join(MAX_WAITING, MAX_WAITING_PER_CALLER, name, "waiting");
   if (leave) return leave;

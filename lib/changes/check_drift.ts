@@ -120,6 +120,7 @@ const byApply = (a: AppliedTarget, b: AppliedTarget): number => b.entry - a.entr
 /** Sorts owners at the beginning of a round: recently read targets first, then the others by their applies, newest first. */
 function orderByUse({ product }: ChangesDeps, owners: readonly AppliedTarget[]): AppliedTarget[] {
   const read = listRecentlyRead(product!.adapter!, MAX_READ_FIRST).map(formatTargetKey);
+  // The target that was read last has the highest rank.
   const rank = new Map(read.reverse().map((key, index) => [key, index]));
   return owners
     .map((owner) => ({ ...owner, isRead: rank.has(owner.key) }))

@@ -49,12 +49,13 @@ export function addClockSample(
   const past = samples.filter(({ elapsed }) => elapsed <= sample.elapsed);
   const last = past.at(-1);
   const isFirst = last && last.at < moment && sample.at >= moment;
+  // Nothing changes if no sample is dropped and the last one is recent, unless this is the first after `moment`.
   if (past.length === samples.length && last && !isFirst && sample.elapsed - last.elapsed < SAMPLE_INTERVAL_MS)
     return samples;
   return [...past.slice(Math.max(0, findFirstCounted(past, sample))), sample];
 }
 
-/** Returns the index of the newest sample that is ten minutes old, or -1; no earlier sample is needed. */
+/** Returns the index of the newest sample that is at least ten minutes old, or -1; no earlier sample is needed. */
 const findFirstCounted = (samples: readonly ClockSample[], sample: ClockSample): number =>
   samples.findLastIndex(({ elapsed }) => sample.elapsed - elapsed >= MIN_SAMPLE_DISTANCE_MS);
 
@@ -86,6 +87,7 @@ export async function readConfirmedTime(
 export function computeMsUntilConfirmed(deps: ClockDeps, moment: number): number {
   const sample = takeSample(deps);
   const samples = deps.integrity.clockSamples ?? [];
+  // Counted from the first sample after the last one that is before the moment.
   const first = samples[samples.findLastIndex(({ at }) => at < moment) + 1];
   return first ? Math.max(0, first.elapsed + MIN_SAMPLE_DISTANCE_MS - sample.elapsed) : MIN_SAMPLE_DISTANCE_MS;
 }

@@ -82,7 +82,7 @@ export async function listEpisodes(reads: Pick<Reads, "list">, changeId: string)
   return page.map(({ value }) => value);
 }
 
-/** Reads the current episodes and the time of the last check. */
+/** Reads the current episodes, a thousand at most, and the time of the last check. */
 export async function readDriftReport(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof driftSchema>>> {
   const { store } = deps;
   const check = (await store.get("meta", "drift"))?.value;

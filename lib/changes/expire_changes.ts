@@ -56,6 +56,7 @@ export async function previewExpiry<Item extends ListedChange>(
     const change = item.change as Change;
     const { event_type, detail } = decide(change, { type: change.status === "approved" ? "lapse" : "expire" }, context);
     const timestamp = new Date(findDeadline(change, intent.policy)!).toISOString();
+    // The entry is not written yet, so it has no id.
     const event = { id: 0, event_type, change_id: change.change_id, timestamp, detail };
     const state = evolve({ change, audit: [], applied: null }, event)!;
     return { ...item, change: { ...state.change, revision: change.revision } };

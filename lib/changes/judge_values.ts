@@ -80,6 +80,7 @@ export async function findBase(ledger: Ledger, step: LimitedStep, facts: ValueFa
   const { entry, limit, member } = step;
   const moment = new Date(Date.parse(facts.at) - limit.hours * HOUR_MS).toISOString();
   for await (const value of ledger.valuesSince(entry, moment)) {
+    // A value without the member is no base: the next value is tried.
     const base = "readNumbers" in value ? findRecordedBase(value.readNumbers, step) : toBase(value, member);
     if (base) return "setLater" in value && typeof base === "object" ? { ...base, setLater: true } : base;
   }

@@ -67,7 +67,7 @@ export interface MovedLocations {
   now: readonly TargetLocation[];
 }
 
-/** Compares the recorded locations with the current configuration; undefined if equal. `spelled`: targets as recorded now. */
+/** Compares the recorded locations with the current configuration; undefined if equal. `spelled`: the targets as they are spelled now. */
 export function findMove(
   adapter: ProductAdapter | undefined,
   change: Change,

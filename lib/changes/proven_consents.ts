@@ -85,6 +85,7 @@ export async function filterAllProvenConsents(
   const keys = [...new Set(toProve.flatMap(({ audit }) => audit.map(entryKey)))];
   const entries = await deps.store.getMany("audit", keys);
   const entryByKey = new Map(keys.map((key, index) => [key, entries[index]]));
+  // Entries of these changes come from the request above; all else, such as mandates, is read from the store.
   const tx = {
     get: deps.store.get,
     getMany: async (collection: string, ids: readonly string[]) =>

@@ -52,6 +52,7 @@ export async function readReadiness(
   const [proven, openRows, leases, guardrailMarks, ownerRows, leaseRows, valueErrors, promotionHolds] =
     await Promise.all([
       filterAllProvenConsents(deps, records).then((judged) => flagOutsideMandates(deps, records, judged)),
+      // One row more than is listed, since the change itself may be among them.
       readTargetIndex(store, "live_by_target", targets.flat(), { limit: MAX_LISTED_CHANGES + 1 }),
       store.getMany("leases", changes.flatMap(listLeaseKeys)),
       store.getMany(

@@ -58,7 +58,11 @@ export const sumWindow = (days: ReadonlyMap<string, Counts>, { from, to }: Windo
 export type DayCollection = "tally_days" | "closing_days";
 
 /** Lists the counts of a window by day; a day without any is absent. */
-export async function listDays(reads: Reads, collection: DayCollection, window: Window): Promise<[string, Counts][]> {
+export async function listDays(
+  reads: Reads,
+  collection: DayCollection,
+  window: Window,
+): Promise<[day: string, counts: Counts][]> {
   const after = utcDay(Date.parse(window.from) - DAY_MS);
   const page = await reads.list(collection, { after, limit: countDays(window) });
   return page.filter(({ id }) => id <= window.to).map(({ id, value }) => [id, value]);

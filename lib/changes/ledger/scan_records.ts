@@ -35,6 +35,7 @@ export async function scanRecords(
     records.flatMap(({ value }) => listEntryIds(value).map(entryKey)),
   );
   const matching: StoredRecord[] = [];
+  // The entries are in the order of the records, so each record takes its own from the front.
   for (const record of records) {
     const { id, value } = record;
     const entries = storedEntries.splice(0, listEntryIds(value).length).map((entry) => entry?.value);

@@ -37,6 +37,7 @@ export async function findOwner(sources: LedgerSources, target: TargetKey): Prom
 /** Finds since when a target has had its owner (RFC 3339); undefined if the entry is older than the indexed part of the log. */
 export async function findOwnedSince({ evidence }: LedgerSources, target: TargetKey): Promise<string | undefined> {
   const next = evidence.walkTarget("held", target);
+  // Entries are read newest first. An owner has its target since its apply, or since a rollback that gave the target back.
   let later: { owner: string | null; since: string } | undefined;
   for (let entry; (entry = await next());) {
     const { event_type, change_id, timestamp } = entry;

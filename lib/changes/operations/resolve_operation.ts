@@ -171,9 +171,8 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOper
   await recordHostEffect<void>(deps, async (transaction) => {
     let before = await transaction.change(firstLease.change_id, "resolving");
     for (const { lease, isOpen, restore, adapter } of resolved)
-      if (!isOpen) before = await endOrKeepLease(transaction, lease, before, { failed: !adapter, restore });
-      else if (lease.state === "running") await storeUnresolved(transaction, lease);
-      else await storeUnresolved(transaction, lease, lease.state);
+      if (isOpen) await storeUnresolved(transaction, lease, lease.state === "running" ? "unresolved" : lease.state);
+      else before = await endOrKeepLease(transaction, lease, before, { failed: !adapter, restore });
     if (isRecorded) return;
     const isRolledBack = firstLease.operation === "rollback" && resolved.every(({ adapter }) => adapter);
     const others = listAppliedOperands(before).filter((operand) =>

@@ -343,5 +343,6 @@ const DRIFTED_MESSAGE = "the target holds neither what the change set nor what w
 const LOST_MESSAGE =
   "the host showed nothing of the change before the rollback and shows nothing after it, so nobody can say that what was there before is back; set that by hand, and have the host show the change as rolled_back";
 
+/** Formats an error for an entry, cut to a bounded length. */
 const formatError = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).toWellFormed().slice(0, 1000);

@@ -50,5 +50,5 @@ const createCertificateFile = (id: string, certificate: string | Error): PackFil
     ? { name: `certificates/${id}.certificate`, text: certificate }
     : { name: `certificates/${id}.none.txt`, text: `${certificate.message}\n` };
 
-/** Converts an id to a valid file name; ids of this service are valid already. */
+/** Converts an id to a valid file name, short enough for an archive; ids of this service are valid already. */
 const toFileName = (changeId: string): string => changeId.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60);

@@ -48,6 +48,7 @@ export function parsePasskeyMaterial(publicKey: string): PasskeyMaterial | undef
   const spki = decodeBase64Url(publicKey);
   if (!spki) return undefined;
   const hex = toHex(spki);
+  // `raw` is the end of the bytes: an uncompressed point of 65 bytes, or 32 bytes for Ed25519.
   if (hex.startsWith(SPKI.ES256) && spki.length === 91) return { algorithm: "ES256", spki, raw: spki.slice(-65) };
   if (hex.startsWith(SPKI.EdDSA) && spki.length === 44) return { algorithm: "EdDSA", spki, raw: spki.slice(-32) };
   return isRsa(hex) && spki.length >= MIN_RSA_BYTES ? { algorithm: "RS256", spki, raw: spki } : undefined;
@@ -101,6 +102,7 @@ export function parseSshMaterial(publicKey: string): SshMaterial | undefined {
     const raw = reader.string();
     const application = type.startsWith("sk-") ? { application: reader.string() } : {};
     reader.end();
+    // An uncompressed point begins with 4.
     if (raw.length !== (isEcdsa ? 65 : 32) || (isEcdsa && raw[0] !== 4)) return undefined;
     return { type, blob, raw, ...application };
   } catch {

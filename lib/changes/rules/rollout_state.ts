@@ -55,6 +55,7 @@ export function evolveStage(
     case "stage_advanced":
       // An advance that was ordered before a person or the rule stopped it may have been carried out.
       if (mismatch || !isOrderedBefore(detail, by_hand) || !isOrderedBefore(detail, rollout.stopped)) return undefined;
+      // The stop or hold still applies after the advance.
       if (rollout.stopped !== undefined) next.waits_for = exposure.waits_for;
       else if (by_hand !== undefined && next.waits_for !== null) next.waits_for = "by_hand";
       return evolveTo({ exposure: next }, rollout);

@@ -104,6 +104,9 @@ function listValues(change: ChangeEntry): ValueLocation[] {
 /** Lists the values of the shares of a split, at least two; for any other value, the value itself. */
 const listShareValues = (value: unknown): unknown[] => readSplit(value)?.shares.map((share) => share.value) ?? [value];
 
+/** Longest range (characters of JSON) that a message repeats. */
+const MAX_RANGE_LENGTH = 200;
+
 /** Requires that a change names a KPI if a rule needs one, and that values match their schemas. Errors: 400 `value_not_allowed`. */
 export function requireSchemas(change: LimitedChange, policy: Pick<Policy, "targets">, validate: ValidateValue): void {
   for (const { entry, value, path } of listValues(change))
@@ -118,7 +121,7 @@ export function requireSchemas(change: LimitedChange, policy: Pick<Policy, "targ
       if (!mismatch) continue;
       const mismatchPath = [path, ...mismatch.path].join(".");
       const rangeText = JSON.stringify(mismatch.range);
-      const bound = rangeText.length > 200 ? mismatch.keyword : rangeText;
+      const bound = rangeText.length > MAX_RANGE_LENGTH ? mismatch.keyword : rangeText;
       throw createNotAllowedError(`${mismatchPath} of ${entry.target} is outside ${bound}`, {
         path: mismatchPath,
         rule: mismatch.keyword,

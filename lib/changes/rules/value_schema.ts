@@ -141,8 +141,10 @@ const listNested = ({ items, properties = {}, additionalProperties }: ValueSchem
 
 const measureDepth = (schema: ValueSchema): number => 1 + Math.max(0, ...listNested(schema).map(measureDepth));
 
+type SchemaProblem = [keyword: keyof ValueSchema, message: string];
+
 /** Lists keywords that have no effect, or that no value can satisfy together. */
-function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
+function listProblems(schema: ValueSchema): SchemaProblem[] {
   const keywords = (Object.keys(schema) as (keyof ValueSchema)[]).filter((keyword) => schema[keyword] !== undefined);
   const types = listTypes(schema);
   if (types === undefined) return keywords.length > 0 ? [["type", "is required with other keywords"]] : [];
@@ -153,36 +155,33 @@ function listProblems(schema: ValueSchema): [keyof ValueSchema, string][] {
   return [
     ...keywords
       .filter((keyword) => KEYWORD_TYPES[keyword] && !KEYWORD_TYPES[keyword].some((one) => types.includes(one)))
-      .map((keyword): [keyof ValueSchema, string] => [keyword, `has no effect on the type ${types.join(", ")}`]),
-    ...RANGES.flatMap(([low, high, isOpen]): [keyof ValueSchema, string][] => {
+      .map((keyword): SchemaProblem => [keyword, `has no effect on the type ${types.join(", ")}`]),
+    ...RANGES.flatMap(([low, high, isOpen]): SchemaProblem[] => {
       const [from, to] = [schema[low] as number | undefined, schema[high] as number | undefined];
       if (from === undefined || to === undefined || from < to || (from === to && !isOpen)) return [];
       return [[high, `leaves no value with ${low} ${from}`]];
     }),
     // An absent limit is undefined, for which every comparison is false.
     ...(pattern !== undefined && !(maxLength! <= MAX_PATTERN_LENGTH)
-      ? [["pattern", `needs maxLength of ${MAX_PATTERN_LENGTH} or less`] as [keyof ValueSchema, string]]
+      ? [["pattern", `needs maxLength of ${MAX_PATTERN_LENGTH} or less`] as SchemaProblem]
       : []),
     ...(uniqueItems && !(maxItems! <= MAX_UNIQUE_ITEMS)
-      ? [["uniqueItems", `needs maxItems of ${MAX_UNIQUE_ITEMS} or less`] as [keyof ValueSchema, string]]
+      ? [["uniqueItems", `needs maxItems of ${MAX_UNIQUE_ITEMS} or less`] as SchemaProblem]
       : []),
-    ...absent.map((name): [keyof ValueSchema, string] => [
-      "required",
-      `names ${name}, which additionalProperties false excludes`,
-    ]),
+    ...absent.map((name): SchemaProblem => ["required", `names ${name}, which additionalProperties false excludes`]),
     ...(mistypedValue === undefined
       ? []
       : [
-          [schema.enum?.includes(mistypedValue) ? "enum" : "const", `has a value that is no ${types.join(" or ")}`] as [
-            keyof ValueSchema,
-            string,
-          ],
+          [
+            schema.enum?.includes(mistypedValue) ? "enum" : "const",
+            `has a value that is no ${types.join(" or ")}`,
+          ] as SchemaProblem,
         ]),
   ];
 }
 
-/** Pairs of lower and upper bound; true: no value is left if both are equal. */
-const RANGES: readonly [keyof ValueSchema, keyof ValueSchema, boolean][] = [
+/** Pairs of lower and upper bound; `isOpen`: no value is left if both are equal. */
+const RANGES: readonly [low: keyof ValueSchema, high: keyof ValueSchema, isOpen: boolean][] = [
   ["minimum", "maximum", false],
   ["minimum", "exclusiveMaximum", true],
   ["exclusiveMinimum", "maximum", true],

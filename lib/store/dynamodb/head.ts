@@ -53,7 +53,7 @@ export async function readHead(client: DynamoDbClient): Promise<Head> {
 
 /** Parses the head's item. */
 export function parseHead({ commits, name, deleted, records }: Item): Head {
-  const floors = Object.entries(deleted?.M ?? {}).map(([collection, { N }]): [string, number] => [
+  const floors = Object.entries(deleted?.M ?? {}).map(([collection, { N }]): [collection: string, floor: number] => [
     collection,
     Number(N),
   ]);
