@@ -76,7 +76,7 @@ async function findMandateViolation(
   const { policy } = intent;
   const needsMandate = !isEmergencyApproved(change, intent) && listMissingOrdinaryConsents(change, intent).length > 0;
   if (!isApprovedByMandate(change, policy) || !needsMandate) return {};
-  const mandate = await readMandate(transaction, findApprovingMandate(change)!, Infinity, true);
+  const mandate = await readMandate(transaction, findApprovingMandate(change)!, { isNamed: true });
   if (!mandate) return { violation: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };

@@ -74,7 +74,7 @@ const findBelowToday = async ({ tx, evidence, product, until }: MandateStatusSou
 
 /** Returns true for an active mandate. */
 export async function isMandateActive(sources: MandateStatusSources, mandateId: string): Promise<boolean> {
-  const mandate = await readMandate(sources, mandateId, sources.until, true);
+  const mandate = await readMandate(sources, mandateId, { until: sources.until, isNamed: true });
   return mandate !== undefined && (await judgeMandate(sources, mandate)).inactive === undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Reads mandates from the log. The stored record only says where their entries begin. */
+/** Reads mandates from the log. The stored record of a signed mandate only says where its entries begin. */
 import { entryKey } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 import type { Reads } from "../../store/store.ts";
@@ -28,14 +28,14 @@ export function parseMandateEvent(entry: AuditEntry): MandateEvent {
 }
 
 /**
- * Returns a mandate from its entries, at most up to the entry `until`; undefined without entries, or if they cannot be folded.
- * `isNamed`: an entry or a person names the mandate, so the whole log is searched if its record is missing.
+ * Returns a mandate from its entries, at most up to the entry `until`, or the stored draft if it has no entries; undefined if there
+ * is neither, or if the entries cannot be folded. `isNamed`: an entry or a person names the mandate, so the whole log is searched
+ * if its record is missing.
  */
 export async function readMandate(
   { tx, evidence }: MandateSources,
   mandateId: string,
-  until = Infinity,
-  isNamed = false,
+  { until = Infinity, isNamed = false }: { until?: number | undefined; isNamed?: boolean } = {},
 ): Promise<MandateRecord | undefined> {
   const stored = (await tx.get("mandates", mandateId))?.value;
   const fold = (entries: readonly AuditEntry[]): MandateRecord | undefined =>
@@ -71,7 +71,7 @@ async function readEntries(tx: Pick<Reads, "getMany">, ids: readonly number[]): 
 
 /** Returns a mandate. Errors: 404 `mandate_not_found`. */
 export async function findMandate(sources: MandateSources, mandateId: string): Promise<MandateRecord> {
-  const mandate = await readMandate(sources, mandateId, Infinity, true);
+  const mandate = await readMandate(sources, mandateId, { isNamed: true });
   if (!mandate) throw createMandateNotFoundError(mandateId);
   return mandate;
 }

@@ -41,12 +41,12 @@ export async function suspendApproving(
 ): Promise<void> {
   const ids = new Set(approvals.filter(isMandateApproval).map(({ approver }) => parseMandateName(approver)!));
   for (const id of ids) {
-    const mandate = await readMandate(transaction, id, Infinity, true);
+    const mandate = await readMandate(transaction, id, { isNamed: true });
     if (mandate && until > findStart(mandate)) suspend(transaction, mandate, { reason, change_id });
   }
 }
 
-/** Returns when a mandate was signed, or resumed; milliseconds since the epoch. */
+/** Returns when a mandate was last resumed, or else signed; milliseconds since the epoch. */
 const findStart = ({ resumes, signed_at }: MandateRecord): number => Date.parse(resumes.at(-1)?.at ?? signed_at ?? "");
 
 /** Suspends the mandates with a KPI that a feed puts below its floor. */

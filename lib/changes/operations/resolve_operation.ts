@@ -218,7 +218,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
   const leases = checks.map(({ lease }) => lease);
   const [firstLease] = leases as [OperationLease];
   type LeasesToRollBack = readonly OperationLease[];
-  const unconsented = await recordHostEffect<LeasesToRollBack | "in doubt" | undefined>(deps, async (transaction) => {
+  const toRollBack = await recordHostEffect<LeasesToRollBack | "in doubt" | undefined>(deps, async (transaction) => {
     const { record: before, fields } = await transaction.ledger.change(firstLease.change_id);
     const recorded = fields.length === 0 ? before : await transaction.ledger.state(firstLease.change_id, before);
     // The log has this apply already, so these leases are not of this service's operations: they end, and nothing is rolled back.
@@ -248,8 +248,8 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
     await recordSuccess(transaction, before, { ...firstLease, ...validConsent }, done, describeResolution(firstLease));
     return undefined;
   });
-  if (!unconsented) return "resolved";
-  if (unconsented !== "in doubt") return rollBackUnconsented(deps, adapter, checks, unconsented);
+  if (!toRollBack) return "resolved";
+  if (toRollBack !== "in doubt") return rollBackUnconsented(deps, adapter, checks, toRollBack);
   const inDoubt = { host: "unknown", isOpen: true, restore: undefined } as const;
   await recordResolved(
     deps,
