@@ -47,7 +47,7 @@ export const checkDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> =
 /** Verifies the managed values that are due, as many as fit in five seconds. */
 export const checkDueDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined> => verify(deps, ROUND_MS);
 
-/** Finds when the next check is due, in milliseconds since the epoch; `-Infinity` for now. */
+/** Finds when the next check is due, in milliseconds since the epoch; `-Infinity` for now, `Infinity` for never. */
 export async function findNextDriftCheck(deps: ChangesDeps): Promise<number> {
   if (!deps.product?.adapter) return Infinity;
   const memory = findDriftMemory(deps);

@@ -47,7 +47,7 @@ async function findLastDraft({ tx, sha256 }: Transaction, drafted: DraftedChange
   return stored && (await readRecord(tx, stored.value))?.change;
 }
 
-/** Returns the rejection of a draft, unless it is too old. */
+/** Returns the rejection of a draft; undefined if there is none, or it is too old. */
 function findRejection(change: Change, now: number): RejectedDraft | undefined {
   const { change_id, resolution, approver, approval_note, decided_at } = change;
   if (!REJECTED.includes(resolution)) return undefined;

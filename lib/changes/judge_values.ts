@@ -102,7 +102,7 @@ const findRecordedBase = (bases: readonly StepBase[], { entry, member }: Limited
   return recorded && recorded.numbers.length > 0 ? { numbers: recorded.numbers } : undefined;
 };
 
-/** Returns the numbers in a value as a base; undefined if the value has no such member. */
+/** Returns the numbers in a value as a base, or why they are unknown; undefined if the value has no such member. */
 function toBase(value: { value?: unknown } | { unknown: string }, member: string | null): StepBaseResult | undefined {
   if ("unknown" in value) return value;
   const numbers = listMembers(value.value, member);

@@ -196,7 +196,7 @@ export const formatAgentKey = (agent: string): string => `${normalizeName(agent)
 export const formatAgentChangeKey = ({ proposer, proposer_kind, change_id }: Change): string | undefined =>
   proposer_kind === "agent" && proposer !== null ? formatAgentKey(proposer) + change_id : undefined;
 
-/** Formats the key of a change that applies automatically; undefined if a person applies it. */
+/** Formats the key of a change that applies automatically; undefined if it is not approved, or a person applies it. */
 export function formatDueApplyKey(change: Change): string | undefined {
   const due = findAutomationTime(change);
   return due === undefined ? undefined : `${due}\n${change.change_id}`;

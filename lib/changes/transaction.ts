@@ -221,7 +221,7 @@ function createTransaction(
     isBehind,
     /** The id that the next appended entry will have. */
     nextEntryId: (): number => head.length + activationsDue.length + 1,
-    /** Appends an entry, dated `at` or with the given timestamp. If the clock is behind, the detail also records its time. */
+    /** Appends an entry, dated `timestamp` or else `at`. In the second case the detail has the clock's time if it is behind. */
     append,
     /** Records that this instance's intent and target systems are in force, unless the log says so already. */
     recordActivations,
@@ -307,8 +307,8 @@ function createTransaction(
 }
 
 /**
- * Adds a change to the indexes of open changes or removes it. The next proposal on the same target reads the indexes. Rows have no
- * value, so that reading a page is cheap.
+ * Adds a change to the indexes of open changes or removes it. The next proposal on the same target reads the indexes. The value of
+ * a row is only `true`, so that reading a page is cheap.
  */
 function updateOpenIndexes(tx: Tx, change: Change): void {
   const rows = [

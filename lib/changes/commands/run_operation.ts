@@ -99,7 +99,7 @@ async function readStatesBeforeRollback(
   return new Map(await Promise.all(states));
 }
 
-/** Reads the values that an apply would replace; `null` if they cannot be read now. */
+/** Reads the values that an apply would replace; undefined if there is nothing to read, `null` if they cannot be read now. */
 async function observeBeforeApply(deps: Caller["deps"], changeId: string, dryRun: boolean | undefined) {
   const change = (await readRecord(deps.store, changeId))?.change;
   if (!change) return undefined;

@@ -208,7 +208,7 @@ const findNewestRelease = (releases: readonly (VerifiedRelease | undefined)[]): 
     undefined,
   );
 
-/** Returns the error that an apply of an approved change, or the use of an applied change's consents, would cause. */
+/** Returns the error that an apply of an approved change, or the use of an applied change's consents, would cause, if any. */
 async function findObstacle(transaction: Transaction, record: ChangeRecord): Promise<AppError | undefined> {
   try {
     if (record.change.status === "applied") await requireValidConsents(transaction, record);

@@ -60,7 +60,8 @@ export function createLedger(sources: LedgerSources) {
       return { record, fields: verifyRecord(changeId, record, await entries(changeId, record), sha256) };
     },
     /**
-     * Rebuilds the record of a change from the log and the stored content; undefined if the content does not match its digest.
+     * Rebuilds the record of a change from the log and the stored content; undefined if the log gives no state of the change,
+     * or the content does not match its digest.
      */
     async rebuild(changeId: string, stored: ChangeRecord): Promise<ChangeRecord | undefined> {
       const recorded = stored?.change && (await state(changeId, stored));

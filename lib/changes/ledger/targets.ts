@@ -114,7 +114,7 @@ const isTargetRolledBack = (entries: readonly AuditEntry[], target: TargetKey): 
     return facts !== undefined && isRolledBack(facts);
   });
 
-/** Finds the newest owner in the store's index that is not among `skipped` and whose entries confirm it. */
+/** Finds the newest owner among the last ten in the store's index that is not in `skipped` and that its entries confirm. */
 async function findStoredOwner(
   sources: LedgerSources,
   target: TargetKey,

@@ -83,8 +83,8 @@ export function groupOperands<Item extends { operand: Change }>(
 }
 
 /**
- * Rolls back a group of operands, one by one if that fails for all together; not if the host did not answer, as the rollback may
- * still take effect. Returns the host's states afterwards.
+ * Rolls back a group of operands together or, if that fails, one by one. If the host did not answer, they are left as they are,
+ * since the rollback may still take effect. Returns the host's states afterwards.
  */
 export async function undoOnHost(adapter: ProductAdapter, operands: readonly Change[]): Promise<HostState[]> {
   const tryRollBack = (operand: Change): Promise<unknown> =>

@@ -34,8 +34,9 @@ export interface DecisionMaker {
 
 /**
  * Returns the level of a decision from its proposer, its decision maker and the newest model draft on the same target.
- * `unattributed`: the name is only claimed although the intent names principals. `null`: neither a person
- * nor a rule for minor changes nor a mandate decided, as when a change expires or an agent withdraws its own proposal.
+ * `unattributed`: the intent names principals, and the proposer or the name of the decision maker is only claimed.
+ * `null`: neither a person nor a rule for minor changes nor a mandate decided, as when a change expires or an agent
+ * withdraws its own proposal.
  */
 export function classifyAutonomy(
   change: Pick<Change, "proposer" | "proposer_kind" | "created_at">,

@@ -23,7 +23,7 @@ const STEP_BY_DECISION: ReadonlyMap<unknown, Step> = new Map([
   ["lapsed", "lapse"],
 ]);
 
-/** Operations by event. Drift and restores are possible in the same state as a rollback: of an applied change. */
+/** Operations by event. Drift and restores are possible only while a rollback is: while the change is applied. */
 const OPERATION_BY_EVENT: ReadonlyMap<string, Operation> = new Map([
   ["change_applied", "apply"],
   ["change_apply_failed", "apply"],
@@ -116,7 +116,10 @@ function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: Change
   };
 }
 
-/** A decision on an approved change, or during a rollout, states the status before it in `from`; other events must not. */
+/**
+ * Returns true if the state table allows the step of an event. A decision on an approved change, or during a rollout, states in
+ * `from` the status before it; other events must not have `from`.
+ */
 function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
   const { status } = change;
   const isAfterApproval = event_type === "consent_decision" && (status === "approved" || isRollingOut(change));

@@ -157,7 +157,7 @@ const misplacedNames = once(() => [
   "policies",
 ]);
 
-/** Each log stores the manifests that it was written under. */
+/** Maximum size of a manifest, since a log stores every manifest that was in force. */
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
 /** The top level of a manifest may have fields that the service does not read. */

@@ -147,7 +147,7 @@ export interface OutcomeCounts {
   over: number;
 }
 
-/** KPI values at an apply. */
+/** KPI values at an apply, and the other outcomes of its KPI. */
 export interface ApplyFacts {
   at: string;
   entry: number;
@@ -326,7 +326,7 @@ export const isCutShort = ({
   as_of,
 }: Pick<Outcome, "ended_by" | "judged_from" | "as_of">): boolean => ended_by !== null && as_of < judged_from;
 
-/** A guardrail that rolls a change back while its KPI is worse decides the verdict before the horizon. */
+/** Judges an outcome. A guardrail that rolls a change back while its KPI is worse decides the verdict before the horizon. */
 function judgeVerdict(
   { kpi, expected_delta_k: expected, judged_from }: OutcomeRecord,
   realised: number | null,

@@ -11,7 +11,7 @@ export interface ChangesInForce {
   now: ChangeInForce;
 }
 
-/** Describes which change has been in force since the consent; undefined if it is the same. */
+/** Describes which change is in force instead of the one at the consent; undefined if it is the same, or the log names none. */
 export function describeMovedTarget({ before, now }: ChangesInForce): string | undefined {
   if (before === undefined) return undefined;
   const earlier = listChanges(before);
