@@ -77,7 +77,10 @@ export interface Checkpoint extends StoredCheckpoint, TreeHead {}
 export const readCheckpoint = (deps: CheckpointDeps): Promise<Checkpoint> =>
   deps.mutex("checkpoint", async () => renewCheckpoint(deps, await openTreeView(deps.store)));
 
-/** Returns the checkpoint of the current log, and stores it if the last stored one is older. */
+/**
+ * Returns the checkpoint of the current log, and stores it if the last stored one is older. While the store cannot be written, it
+ * returns the last stored one.
+ */
 export function storeCurrentCheckpoint(deps: CheckpointDeps): Promise<Checkpoint> {
   return deps.mutex("checkpoint", async () => {
     try {
