@@ -5,7 +5,7 @@ import { expireDue } from "../changes/expire_changes.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listApprovedSince, listPendingSince } from "./overdue.ts";
 
-/** Changes that are listed of each status. */
+/** Maximum number of changes that are listed of each status. */
 const MAX_OVERDUE = 2000;
 
 /** Returns the ids of changes whose deadlines have certainly passed, by status, the oldest first. */

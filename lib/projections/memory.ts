@@ -67,7 +67,7 @@ export interface Memory {
   kind: MemoryKind;
   /** From the log: a sentence that quotes people. From a user: the words as they were said. */
   text: string;
-  /** Name of the person who decided, proposed or said it; null if none is recorded. */
+  /** Name of the actor who decided, proposed or said it; null if none is recorded. */
   author: string | null;
   at: string;
   ref: string | null;

@@ -39,7 +39,7 @@ export interface Projection<S = unknown> {
    * room for more writes, and nothing when the entry is done.
    */
   apply(context: ProjectionContext<S>, entry: Entry, step: string): Promise<string | void> | void;
-  /** Applies what was due before a moment; false when there was no room for all of it. Called before each entry. */
+  /** Applies what was due before a moment; false if there was no room for all of it. Called before each entry and at the end. */
   applyTime?(context: ProjectionContext<S>, until: string): Promise<boolean> | boolean;
 }
 

@@ -13,7 +13,7 @@ const PAGE_SIZE = 500;
 const MAX_MISMATCHES = 100;
 const MAX_TRIES = 3;
 
-/** Brings all projections up to the head and compares them; `mismatches` names records and their members. */
+/** Brings all projections up to the head and compares them; `mismatches`: the first hundred, by record and member. */
 export async function verifyProjections(
   deps: ProjectionDeps,
 ): Promise<{ tallies_match: boolean; mismatches: string[] }> {

@@ -94,7 +94,7 @@ function dropOldProposers(groups: readonly Group[]): Group[] {
   return groups.filter((group) => !dropped.includes(group));
 }
 
-/** Lists the calibration of each group by KPI. */
+/** Lists the calibration of each group by KPI, of fifty KPIs at most. */
 export async function listCalibration({ list }: Reads): Promise<Calibration[]> {
   const page = await list("calibration", { limit: MAX_KPIS });
   return page.flatMap(({ id: kpi, value }) =>

@@ -51,9 +51,9 @@ export interface RecordStatus {
 }
 
 /**
- * Returns the items that the record of a closed change needs, and the missing ones that were not added `late`. A minor
- * change needs no note, because no person decided. A change that was never applied, or whose outcome ended before its horizon,
- * needs no verdict.
+ * Returns the items that the record of a closed change needs, and the missing ones that were not added `late`. A change that the
+ * rule for minor changes or a mandate approved needs no note, because no person decided. A change that was never applied, or whose
+ * outcome ended before its horizon without a verdict, needs no verdict.
  */
 export function checkRecord(
   change: ProjectedChange,
