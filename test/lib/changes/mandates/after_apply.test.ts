@@ -64,20 +64,23 @@ test.each([
 test.each([
   ["is unchanged", async (api: MandateClient) => api, "applied"],
   ["is narrowed", narrow, "approved"],
-])("an apply whose answer was lost is resolved if its mandate %s", async (_, changeMandate, status) => {
-  const clock = testClock();
-  const api = await openWithMandates({ clock });
-  const id = await api.activate();
-  const { change_id } = (await api.propose()).body;
-  api.target.system.resolve = async () => "open";
-  api.target.faults.push("lost answer");
-  expect((await api.apply(change_id)).status).toBe(502);
-  await changeMandate(api, id);
-  api.target.system.resolve = async () => "done";
-  clock.advance(HOUR);
-  await recoverAbandoned(api.api.deps);
-  expect((await api.api.get(`changes/${change_id}`)).body).toMatchObject({ status });
-});
+])(
+  "an unanswered apply is recorded only if its mandate still covers it: the mandate %s",
+  async (_, changeMandate, status) => {
+    const clock = testClock();
+    const api = await openWithMandates({ clock });
+    const id = await api.activate();
+    const { change_id } = (await api.propose()).body;
+    api.target.system.resolve = async () => "open";
+    api.target.faults.push("lost answer");
+    expect((await api.apply(change_id)).status).toBe(502);
+    await changeMandate(api, id);
+    api.target.system.resolve = async () => "done";
+    clock.advance(HOUR);
+    await recoverAbandoned(api.api.deps);
+    expect((await api.api.get(`changes/${change_id}`)).body).toMatchObject({ status });
+  },
+);
 
 test("the gate of an applied change stays open after a revocation, but not after narrowing", async () => {
   const HEAD = "a".repeat(40);
@@ -111,6 +114,7 @@ test("a change that was applied under a mandate before a loss can be restored af
   const backup = await rewinding.copy();
   await api.send("kpi", { csat: 4.2 });
   await rewinding.goBack(backup);
+  // This write finds that the entry is lost.
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.api.deps.store))!;
   const signAndSend = async (path: string, decision: string, fields: object) => {

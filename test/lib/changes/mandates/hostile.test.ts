@@ -50,8 +50,8 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     tries++;
     latestTime = Math.max(latestTime, clock.now());
     const { status, approver, change_id } = reply.body;
-    const rejected = ["no_target_system", ...(isAgent ? [] : ["too_many_open"])];
-    if (reply.status !== 201) return void expect(rejected).toContain(reply.body.code);
+    const expectedCodes = ["no_target_system", ...(isAgent ? [] : ["too_many_open"])];
+    if (reply.status !== 201) return void expect(expectedCodes).toContain(reply.body.code);
     // The number of open changes of an agent is limited, so a change that needs consent is withdrawn.
     if (status !== "approved") return void (await send("withdraw", { change_id }, isAgent ? AS_AGENT : AS_OTHER));
     approvals++;
@@ -97,7 +97,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
       reversible: true,
     }));
     const replies = await Promise.all(sent.map((fields) => propose(fields)));
-    // The replies come in any order; only the sums can be checked.
+    // The service may decide in another order; each approved change must be within the bounds in any order.
     for (const [index, reply] of replies.entries()) await verifyReply(reply, sent[index]!, true);
   };
   const applyOne = async (): Promise<void> => {
@@ -128,6 +128,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     until = clock.now() + 20 * DAY;
     isActive = true;
     approvedPerDay.clear();
+    // The changes that the ended mandate approved are rejected at the apply, and revoked.
     for (const change of openChanges.keys()) await applyOne().then(() => openChanges.delete(change));
     openChanges.clear();
   };

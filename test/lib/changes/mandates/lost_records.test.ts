@@ -37,6 +37,7 @@ test("a mandate whose record is missing can be read and revoked", async () => {
   const id = await api.activate();
   await deleteRecord(api, id);
   expect(await api.mandate(id)).toMatchObject({ state: "active" });
+  // Later entries, so that a process that reads the last two has not read those of the mandate.
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
   const restarted = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
   expect((await restarted.decideOn("mandate_revoke", id, "ana")).body).toMatchObject({ state: "ended" });

@@ -79,6 +79,7 @@ test.each([
     const { activate, propose } = await openWithMandates({}, { "price.basic": 100, "plan.basic": 100 });
     const mandate_id = await activate();
     const reply = await propose(fields, headers);
+    // The target system covers only price.*.
     if (reply.status !== 201) {
       expect(reply.body.code).toBe("no_target_system");
       return;
@@ -95,6 +96,7 @@ test("the limits of a day and of open changes are exact, and a new day counts fr
   for (let index = 0; index < 4; index++) states.push((await propose({ value: 100 + index })).body.status);
   expect(states).toEqual(["approved", "approved", "approved", "pending_consent"]);
   api.deps.clock.advance(24 * HOUR);
+  // On the new day only the limit of open changes is reached.
   expect((await propose()).body.outside).toMatchObject([{ bound: "max_open" }]);
 });
 
@@ -135,6 +137,7 @@ test("unattended and repeated signatures, and signatures of others, are rejected
   const { draft, decideOn, send, statement, activate } = await openWithMandates();
   const { mandate_id } = (await draft()).body;
   expect((await decideOn("mandate", mandate_id, "olga")).body.code).toBe("not_an_approver");
+  // The key of Una signs unattended.
   expect((await decideOn("mandate", mandate_id, "una")).body.code).toBe("proof_invalid");
   expect((await send("mandate-sign", { mandate_id, approver: "ana" })).body.code).toBe("proof_required");
   const text = await statement("mandate", "ana", { mandate_id });
@@ -312,6 +315,7 @@ test("no mandate approves a change of a target for 24 hours after its rollback",
   const { change_id } = (await propose()).body;
   await apply(change_id);
   const other = await activate();
+  // The rollback also suspends the mandate that approved the change.
   await send("rollback", { change_id, actor: "bo" });
   expect((await propose()).body.outside).toMatchObject([{ bound: "state" }, { mandate_id: other, bound: "rollback" }]);
   api.deps.clock.advance(DAY + HOUR);
@@ -347,6 +351,7 @@ test("the oldest mandate that covers a change approves it", async () => {
   const approvers = [];
   for (const value of [101, 102]) approvers.push((await propose({ value })).body.approver);
   expect(approvers).toEqual([`mandate:${first}`, `mandate:${second}`]);
+  // The second mandate allows more than both changes.
   expect(BOUNDS.max_per_day).toBe(10);
 });
 

@@ -25,6 +25,7 @@ test("a proposal within seconds of an apply by another process has read the new 
     systems: [{ name: "prices", type: "memory", address: "memory" }],
   });
   const other = await api.restart({ intent: MANDATE_INTENT, adapter });
+  // This proposal reads the value before the apply.
   await other.propose({ value: 103 });
   expect(await api.apply((await api.propose()).body.change_id)).toMatchObject({ status: 200 });
   const { change_id } = (await other.propose({ value: 103 })).body;

@@ -197,14 +197,14 @@ export const toBoundFields = ({
 export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; after: Bounds; isNarrower: boolean } {
   const isNarrower = roll(4) > 0;
   const direction = isNarrower ? 1 : -1;
-  const lower = (count: number): number => Math.max(1, count - direction);
+  const moveCount = (count: number): number => Math.max(1, count - direction);
   const draw = (): Partial<Bounds> => {
     const { limits, floor = {} } = before;
     switch (roll(7)) {
       case 0:
-        return { per_day: lower(before.per_day) };
+        return { per_day: moveCount(before.per_day) };
       case 1:
-        return { open: lower(before.open) };
+        return { open: moveCount(before.open) };
       case 2:
         return { users: before.users === undefined ? 60 : Math.max(0, before.users - 20 * direction) };
       case 3:

@@ -134,6 +134,7 @@ test("after an accepted loss a draft and a resumption need all signatures again"
   const backup = await rewinding.copy();
   await api.send("kpi", { csat: 4.2 });
   await rewinding.goBack(backup);
+  // This write finds that the entry is lost.
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.api.deps.store))!;
   const loss = { note: "restored", length, head };
@@ -177,6 +178,7 @@ test("after an accepted loss earlier signatures are valid only for actions that 
     expect(await api.send(path, body)).toMatchObject({ status: 200 });
   await rewinding.goBack(backup);
   deps.clock.advance(MINUTE);
+  // This write finds that the entries are lost.
   await api.send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(deps.store))!;
   const loss = { note: "restored", length, head };
@@ -294,6 +296,7 @@ test("a signature is valid only for the text that was signed", async () => {
   };
   const other = { type: "ssh", signature: "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----" };
   expect(await listWith(() => ({}))).toEqual(["ana", "bo"]);
+  // The second time, the cache of valid signatures is used.
   expect(await listWith(() => ({}))).toEqual(["ana", "bo"]);
   expect(await listWith(() => ({ bounds: { ...mandate.bounds, max_affected_users: 1_000_000 } }))).toEqual([]);
   expect(await listWith(() => ({ note: "another one" }))).toEqual([]);

@@ -26,6 +26,7 @@ test("revoke ends an active mandate whose record was changed to an unsigned draf
   await store.transact(
     async (tx) => void tx.put("mandates", id, { ...record, state: "draft", revision: 1, audit: [] }),
   );
+  // Later entries, so that a process that reads the last two has not read those of the mandate.
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
   const restarted = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
   const { body } = await restarted.decideOn("mandate_revoke", id, "ana");

@@ -403,7 +403,7 @@ export function decideRequest(change: ModelChange, request: ChangeRequest, world
         return "not_an_approver";
       const isReached = emergency ? hasEmergencyConsents(after, rules) : hasOrdinaryConsents(after, rules);
       if (status === "pending_consent" && !isReached) return requireSignature(after);
-      const review = emergency && isReached && change.review !== "due" ? "due" : change.review;
+      const review = emergency && isReached ? "due" : change.review;
       return requireSignature({
         ...after,
         status: "approved",

@@ -72,7 +72,7 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
     "chg_1",
     "it was edited",
   ],
-  ["a freeze waits", { lastConsented, obstacle: createObstacle("outside_window") }, "waiting", "chg_1", "no"],
+  ["a closed window waits", { lastConsented, obstacle: createObstacle("outside_window") }, "waiting", "chg_1", "no"],
   [
     "a lasting obstacle is a rejection",
     { lastConsented, obstacle: createObstacle("forbidden_target") },

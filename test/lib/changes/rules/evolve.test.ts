@@ -143,7 +143,7 @@ describe("a consent", () => {
     expect(isAccepted(createPending(), "consent_decision", { ...APPROVAL, from: "pending_consent" })).toBe(false);
   });
 
-  test("a denial or a withdrawal of an approved change is rejected; its revocation is not", () => {
+  test("that denies or withdraws an approved change is rejected; one that revokes it is not", () => {
     for (const decision of ["denied", "withdrawn"] as const)
       expect(isAccepted(createApproved(), "consent_decision", { ...FURTHER, decision })).toBe(false);
     expect(
@@ -153,7 +153,7 @@ describe("a consent", () => {
     });
   });
 
-  test("of an emergency, or of a mandate, does not count for the ordinary quorum", () => {
+  test("of an emergency does not count for the ordinary quorum", () => {
     const pending = createPending();
     const emergency: EventDetail = { ...APPROVAL, emergency: true };
     expect(evolve(pending, createEvent("consent_decision", emergency))!.change).toMatchObject({
@@ -163,7 +163,7 @@ describe("a consent", () => {
     expect(isAccepted(pending, "consent_decision", { ...emergency, status: "approved" })).toBe(false);
   });
 
-  test("on a change after its rollback is rejected", () => {
+  test("on an applied or rolled back change is rejected", () => {
     const rolledBack = evolve(createApplied(), createEvent("change_rolled_back", {}))!;
     expect(isAccepted(rolledBack, "consent_decision", APPROVAL)).toBe(false);
     expect(isAccepted(createApplied(), "consent_decision", { ...FURTHER, from: "applied" })).toBe(false);

@@ -47,14 +47,14 @@ test.each<[string, object, object, Partial<GateInput>, string[]]>([
     { status: "pending_consent", approvals: [] },
     {},
     {},
-    ["consent block", PASSES[1]!],
+    ["consent block", "forbidden_target pass"],
   ],
   [
     "a quorum larger than today's blocks",
     {},
     { required_approvers: { standard: 2 } },
     {},
-    ["consent block", PASSES[1]!],
+    ["consent block", "forbidden_target pass"],
   ],
   [
     "an owner's consent is missing",

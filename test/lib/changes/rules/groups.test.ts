@@ -133,7 +133,7 @@ describe("a rule for some tenants", () => {
     expect(explain("t3")).toBe("It is not minor: the intent lets no change of ui.x for tenant t3 be minor.");
   });
 
-  test("contradicts another rule only if that applies to all of its tenants", () => {
+  test("contradicts another rule only if the other rule applies to all of its tenants", () => {
     const countContradictions = (ownerTenants?: string[], tenants?: string[]) =>
       findContradictions({
         policy: makePolicy({

@@ -24,7 +24,7 @@ test.each([
 });
 
 /** Encodes a DER element; its length has `spare` unneeded bytes. */
-function element(tag: number, content: readonly number[], spare = 0): number[] {
+function encodeElement(tag: number, content: readonly number[], spare = 0): number[] {
   const size = content.length;
   if (size < 0x80 && spare === 0) return [tag, size, ...content];
   const sizeBytes = size < 0x100 ? [size] : [size >> 8, size & 255];
@@ -33,15 +33,17 @@ function element(tag: number, content: readonly number[], spare = 0): number[] {
 const MODULUS = [0, ...Array<number>(256).fill(0xa5)];
 const EXPONENT = [1, 0, 1];
 const ALGORITHM = [...Buffer.from("300d06092a864886f70d0101010500", "hex")];
-const sequence = (parts: number[][]): number[] => element(0x30, parts.flat());
+const encodeSequence = (parts: number[][]): number[] => encodeElement(0x30, parts.flat());
 /** Encodes an RSA public key, by default correctly. */
 const encodeKey = (inner: number[], { algorithm = ALGORITHM, unused = 0, tag = 0x30, spare = 0 } = {}): Uint8Array =>
-  Uint8Array.from(element(tag, [...algorithm, ...element(0x03, [unused, ...inner])], spare));
-const NUMBERS = [element(2, MODULUS), element(2, EXPONENT)];
+  Uint8Array.from(encodeElement(tag, [...algorithm, ...encodeElement(0x03, [unused, ...inner])], spare));
+const NUMBERS = [encodeElement(2, MODULUS), encodeElement(2, EXPONENT)];
 
 test("an RSA key that this test encodes is read", () => {
-  expect(parse(encodeKey(sequence(NUMBERS)))?.algorithm).toBe("RS256");
-  expect(parse(encodeKey(sequence([element(2, MODULUS), element(2, [0, 0x80, 1])])))?.algorithm).toBe("RS256");
+  expect(parse(encodeKey(encodeSequence(NUMBERS)))?.algorithm).toBe("RS256");
+  expect(parse(encodeKey(encodeSequence([encodeElement(2, MODULUS), encodeElement(2, [0, 0x80, 1])])))?.algorithm).toBe(
+    "RS256",
+  );
 });
 
 test.each<[string, Uint8Array]>([
@@ -53,23 +55,27 @@ test.each<[string, Uint8Array]>([
   ["a byte more", Uint8Array.from([...RSA, 0])],
   ["a byte less", RSA.subarray(0, -1)],
   ["1024 bits", toDer(generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey)],
-  ["a byte under 2048 bits", encodeKey(sequence([NUMBERS[0]!, element(2, [1, 1])]))],
-  ["another tag", encodeKey(sequence(NUMBERS), { tag: 0x31 })],
+  ["a byte under 2048 bits", encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(2, [1, 1])]))],
+  ["another tag", encodeKey(encodeSequence(NUMBERS), { tag: 0x31 })],
   [
+    // The last byte of the algorithm's identifier, before its parameters.
     "another algorithm",
-    encodeKey(sequence(NUMBERS), { algorithm: ALGORITHM.map((byte, index) => (index === 12 ? 2 : byte)) }),
+    encodeKey(encodeSequence(NUMBERS), { algorithm: ALGORITHM.map((byte, index) => (index === 12 ? 2 : byte)) }),
   ],
-  ["unused bits", encodeKey(sequence(NUMBERS), { unused: 1 })],
-  ["a length that is longer than it needs", encodeKey(sequence(NUMBERS), { spare: 1 })],
-  ["an exponent whose length is longer than it needs", encodeKey(sequence([NUMBERS[0]!, element(2, EXPONENT, 1)]))],
-  ["an exponent with a zero in front", encodeKey(sequence([NUMBERS[0]!, element(2, [0, ...EXPONENT])]))],
-  ["a modulus with two zeros in front", encodeKey(sequence([element(2, [0, ...MODULUS]), NUMBERS[1]!]))],
-  ["an empty exponent", encodeKey(sequence([NUMBERS[0]!, element(2, [])]))],
-  ["no exponent", encodeKey(sequence([element(2, [...MODULUS, ...Array<number>(8).fill(1)])]))],
-  ["three numbers", encodeKey(sequence([...NUMBERS, element(2, [3])]))],
+  ["unused bits", encodeKey(encodeSequence(NUMBERS), { unused: 1 })],
+  ["a length that is longer than it needs", encodeKey(encodeSequence(NUMBERS), { spare: 1 })],
+  [
+    "an exponent whose length is longer than it needs",
+    encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(2, EXPONENT, 1)])),
+  ],
+  ["an exponent with a zero in front", encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(2, [0, ...EXPONENT])]))],
+  ["a modulus with two zeros in front", encodeKey(encodeSequence([encodeElement(2, [0, ...MODULUS]), NUMBERS[1]!]))],
+  ["an empty exponent", encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(2, [])]))],
+  ["no exponent", encodeKey(encodeSequence([encodeElement(2, [...MODULUS, ...Array<number>(8).fill(1)])]))],
+  ["three numbers", encodeKey(encodeSequence([...NUMBERS, encodeElement(2, [3])]))],
   ["no list of numbers", encodeKey(NUMBERS.flat())],
-  ["text in place of the exponent", encodeKey(sequence([NUMBERS[0]!, element(4, EXPONENT)]))],
-  ["a list that ends too early", encodeKey([...sequence(NUMBERS), 0])],
+  ["text in place of the exponent", encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(4, EXPONENT)]))],
+  ["a list that ends too early", encodeKey([...encodeSequence(NUMBERS), 0])],
 ])("a public key with %s is rejected", (_, der) => {
   expect(parse(der)).toBeUndefined();
 });
@@ -78,7 +84,8 @@ test("a passkey that is not base64url is rejected", () => {
   expect(parsePasskeyMaterial("MFkwEwYHKoZI*")).toBeUndefined();
 });
 
-const wire = (...parts: (string | Uint8Array)[]): Buffer =>
+/** Encodes parts of an SSH key, each after its length. */
+const encodeWire = (...parts: (string | Uint8Array)[]): Buffer =>
   Buffer.concat(
     parts.flatMap((part) => {
       const size = Buffer.alloc(4);
@@ -88,7 +95,7 @@ const wire = (...parts: (string | Uint8Array)[]): Buffer =>
   );
 const ED_RAW = ED.subarray(-32);
 const EC_RAW = EC.subarray(-65);
-const keyLine = (type: string, blob: Uint8Array): string => `${type} ${Buffer.from(blob).toString("base64")} ana`;
+const makeKeyLine = (type: string, blob: Uint8Array): string => `${type} ${Buffer.from(blob).toString("base64")} ana`;
 
 test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
   ["ssh-ed25519", [ED_RAW], ED_RAW, undefined],
@@ -96,8 +103,8 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
   ["sk-ssh-ed25519@openssh.com", [ED_RAW, "ssh:"], ED_RAW, "ssh:"],
   ["sk-ecdsa-sha2-nistp256@openssh.com", ["nistp256", EC_RAW, "ssh:x"], EC_RAW, "ssh:x"],
 ])("an SSH key of %s is read, with the fingerprint of ssh-keygen", (type, parts, raw, application) => {
-  const blob = wire(type, ...parts);
-  const text = keyLine(type, blob);
+  const blob = encodeWire(type, ...parts);
+  const text = makeKeyLine(type, blob);
   expect(parseSshMaterial(text)).toEqual({
     type,
     blob: new Uint8Array(blob),
@@ -109,17 +116,20 @@ test.each<[string, (string | Uint8Array)[], Uint8Array, string | undefined]>([
 });
 
 test.each<[string, string]>([
-  ["another type", keyLine("ssh-rsa", wire("ssh-rsa", ED_RAW))],
-  ["another type than its blob", keyLine("ssh-ed25519", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
-  ["another curve", keyLine("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp384", EC_RAW))],
-  ["a compressed point", keyLine("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2)))],
+  ["another type", makeKeyLine("ssh-rsa", encodeWire("ssh-rsa", ED_RAW))],
+  ["another type than its blob", makeKeyLine("ssh-ed25519", encodeWire("ecdsa-sha2-nistp256", "nistp256", EC_RAW))],
+  ["another curve", makeKeyLine("ecdsa-sha2-nistp256", encodeWire("ecdsa-sha2-nistp256", "nistp384", EC_RAW))],
+  [
+    "a compressed point",
+    makeKeyLine("ecdsa-sha2-nistp256", encodeWire("ecdsa-sha2-nistp256", "nistp256", Buffer.alloc(65, 2))),
+  ],
   [
     "a truncated point",
-    keyLine("ecdsa-sha2-nistp256", wire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64))),
+    makeKeyLine("ecdsa-sha2-nistp256", encodeWire("ecdsa-sha2-nistp256", "nistp256", EC_RAW.subarray(0, 64))),
   ],
-  ["31 bytes", keyLine("ssh-ed25519", wire("ssh-ed25519", ED_RAW.subarray(1)))],
-  ["bytes after the end", keyLine("ssh-ed25519", wire("ssh-ed25519", ED_RAW, "more"))],
-  ["no application", keyLine("sk-ssh-ed25519@openssh.com", wire("sk-ssh-ed25519@openssh.com", ED_RAW))],
+  ["31 bytes", makeKeyLine("ssh-ed25519", encodeWire("ssh-ed25519", ED_RAW.subarray(1)))],
+  ["bytes after the end", makeKeyLine("ssh-ed25519", encodeWire("ssh-ed25519", ED_RAW, "more"))],
+  ["no application", makeKeyLine("sk-ssh-ed25519@openssh.com", encodeWire("sk-ssh-ed25519@openssh.com", ED_RAW))],
   ["no blob", "ssh-ed25519"],
   ["invalid base64", "ssh-ed25519 *** ana"],
 ])("an SSH key with %s is rejected", (_, text) => {

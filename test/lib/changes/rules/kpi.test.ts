@@ -68,6 +68,7 @@ test("a deadline with a date only ends at the end of that day", () => {
   expect(goalDeadline({})).toBe(Infinity);
 });
 
+/** Its floor is 0, as far below the baseline as the target is above it. */
 const GOAL = { baseline: 10, target: 20, weight: 1 };
 test.each<[string, number, KpiGoal, number | null, string | null]>([
   ["half at its baseline", 10, GOAL, 0.5, null],

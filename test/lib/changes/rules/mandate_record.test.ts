@@ -81,7 +81,7 @@ test("an active mandate is suspended by the first new signature after a loss", (
   });
 });
 
-test("narrowing keeps the state, and deletes signatures of a resumption", () => {
+test("narrowing keeps the state, and deletes the signatures of an incomplete resumption", () => {
   expect(fold(SIGN, ACTIVATE, NARROW)).toMatchObject({
     state: "active",
     revision: 2,

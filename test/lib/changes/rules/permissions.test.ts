@@ -24,7 +24,7 @@ test("without lists all actions are open to all callers", () => {
     expect(listPermittedNames(action, makeIntent({ policy: { break_glass } }).intent), action).toBeUndefined();
 });
 
-test("without lists only approvers may unfreeze, erase, or accept a clock or a loss", () => {
+test("without lists only approvers, also of emergencies, may unfreeze, erase or accept", () => {
   const { intent } = makeIntent({ policy: { approvers: ["ana", "bo"], break_glass: { approvers: ["bo", "oncall"] } } });
   for (const action of ACTIONS)
     expect(listPermittedNames(action, intent), action).toEqual(
@@ -91,7 +91,7 @@ test.each<[string, Actor, PermissionAction, object, string | undefined]>([
     undefined,
   ],
   [
-    "a listed name with keys may, with a signature",
+    "a listed name with keys may, since its signature is required elsewhere",
     makeActor("ana"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: { apply: ["ana"] } } },

@@ -63,7 +63,7 @@ test("hours that do not exist on a day are skipped; a missing opening is null", 
 });
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-const swedish = (timeZone: string): Intl.DateTimeFormat => {
+const getSwedishFormat = (timeZone: string): Intl.DateTimeFormat => {
   const format =
     formats.get(timeZone) ?? new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
   formats.set(timeZone, format);
@@ -76,7 +76,8 @@ function isOpen(windows: ReturnType<typeof makeWindows>, now: number): boolean {
   return (
     windows.allow.length === 0 ||
     windows.allow.some(({ days, from, to, tz }) => {
-      const local = new Date(`${swedish(tz).format(now).replace(" ", "T")}Z`);
+      const local = new Date(`${getSwedishFormat(tz).format(now).replace(" ", "T")}Z`);
+      // DAYS begins with Monday, and getUTCDay with Sunday.
       const isListed = (daysBefore: number) => days.includes(DAYS[(local.getUTCDay() + 6 - daysBefore) % 7]!);
       const time = local.toISOString().slice(11, 16);
       if (from < to) return isListed(0) && from <= time && time < to;
