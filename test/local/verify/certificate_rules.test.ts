@@ -88,7 +88,7 @@ test("a certificate of a change that one person approved is valid", () => {
   expect(verify({})).toMatchObject({ verdict: "valid", change_id: "c1", origin: ORIGIN, findings: [], remarks: [] });
 });
 
-test.each<[string, Detail, Detail]>([
+test.each<[which: string, entryDetail: Detail, content: Detail]>([
   ["has no KPI, where its content omits it", { kpi: null }, { kpi: undefined }],
   ["omits the KPI of its content", { kpi: undefined }, { kpi: "csat" }],
   ["has a tenant, where its content omits it", {}, { tenant_id: undefined }],
@@ -97,7 +97,7 @@ test.each<[string, Detail, Detail]>([
   expect(findingsOf(proposedWith(detail, content))).toEqual([]);
 });
 
-test.each<[string, string, Detail, Detail]>([
+test.each<[which: string, field: string, entryDetail: Detail, content: Detail]>([
   ["has another target", "target", { target: "ui.b" }, {}],
   ["has a number as its risk", "risk", { risk: 5 }, { risk: 5 }],
   ["is of another tenant", "tenant", {}, { tenant_id: "t2" }],
@@ -110,6 +110,7 @@ test.each<[string, string, Detail, Detail]>([
   expect(findingsOf(proposedWith(detail, content))).toEqual([[1, "content", message]]);
 });
 
+/** Content that the intent accepts as a minor change. */
 const FREE: Detail = { tier: "minor", affected_users: 0, reversible: true };
 const OF_NO_CHANGE = { change_id: "", tenant: "" };
 const LOSS: Step = ["loss_accepted", { actor: "ana", length: 1, digest: undefined }, OF_NO_CHANGE];
@@ -124,6 +125,7 @@ const BY_MANDATE: Step = withDetail(APPROVED, {
 test.each<[string, Parts]>([
   ["a minor change that was applied without consents", { steps: [PROPOSED, APPLIED], content: FREE }],
   ["an accepted loss", { steps: [PROPOSED, LOSS, APPROVED, APPLIED] }],
+  // Without an intent in the file the bounds of the mandate are not checked.
   [
     "a proposal that names the mandate of its consent",
     { steps: [MANDATE_SIGNED, withDetail(PROPOSED, { mandate_id: "m1" }), BY_MANDATE], intents: [] },
@@ -132,7 +134,7 @@ test.each<[string, Parts]>([
   expect(findingsOf(parts)).toEqual([]);
 });
 
-test.each<[string, Parts, Found[]]>([
+test.each<[what: string, parts: Parts, findings: Found[]]>([
   [
     "an accepted loss that names the change",
     { steps: [PROPOSED, ["loss_accepted", LOSS[1]!], APPROVED] },
@@ -262,16 +264,16 @@ const NOT_SIGNED = "the checkpoint is not signed by a log of the policy";
 const FEW = "the checkpoint lacks cosignatures that the policy requires";
 const cosignedOther = (_: string, seconds: number): string => WITNESS.cosigned("another text\n", seconds);
 
-test.each<[string, TrustSettings, Parts, Found[]]>([
-  ["another log", trustIn(OTHER_LOG), {}, [[null, "signature", NOT_SIGNED]]],
-  ["a witness that has not signed", trustIn(LOG, "w2"), {}, [[null, "cosignature", FEW]]],
+test.each<[reason: string, trust: TrustSettings, parts: Parts, findings: Found[]]>([
+  ["the policy has another log", trustIn(OTHER_LOG), {}, [[null, "signature", NOT_SIGNED]]],
+  ["a required witness has not signed", trustIn(LOG, "w2"), {}, [[null, "cosignature", FEW]]],
   [
-    "no witness, with an invalid cosignature",
+    "the cosignature of a witness is invalid, though none is required",
     trustIn(LOG),
     { cosigned: cosignedOther },
     [[null, "cosignature", "the cosignature of the witness w1 is invalid"]],
   ],
-])("a checkpoint is not trusted by a policy that requires %s", (_, trust, parts, expected) => {
+])("a checkpoint is not trusted: %s", (_, trust, parts, expected) => {
   expect(findingsOf(parts, trust)).toEqual(expected);
   expect(verify(parts, trust).checkpoint).toBeNull();
 });

@@ -5,7 +5,7 @@ import { readElement, readPositiveInteger, readTwoIntegers } from "../../../loca
 const bytes = (hex: string): Buffer => Buffer.from(hex, "hex");
 const zeros = (length: number): string => "00".repeat(length);
 
-test.each<[string, string, number, number]>([
+test.each<[what: string, hex: string, contentLength: number, restLength: number]>([
   ["no content", "3000", 0, 0],
   ["a content of one byte", "300105", 1, 0],
   ["bytes after it", "300105ff", 1, 1],
@@ -13,8 +13,8 @@ test.each<[string, string, number, number]>([
   ["128 bytes", `308180${zeros(128)}`, 128, 0],
   ["255 bytes", `3081ff${zeros(255)}`, 255, 0],
   ["256 bytes", `30820100${zeros(256)}`, 256, 0],
-])("an element with %s is read", (_, hex, content, rest) => {
-  expect(readElement(bytes(hex), 0x30).map(({ length }) => length)).toEqual([content, rest]);
+])("an element with %s is read", (_, hex, contentLength, restLength) => {
+  expect(readElement(bytes(hex), 0x30).map(({ length }) => length)).toEqual([contentLength, restLength]);
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   expect(() => readElement(bytes(hex), 0x30)).toThrow(RangeError);
 });
 
-test.each<[string, string, string]>([
+test.each<[number: string, hex: string, expected: string]>([
   ["1", "01", "01"],
   ["127", "7f", "7f"],
   ["128", "0080", "80"],

@@ -31,7 +31,10 @@ let judged: Awaited<ReturnType<typeof judgeExports>>;
 
 const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
-/** A rollout with a hold, a mismatch and a resume that is rolled back at its second step, and one that a person advances. */
+/**
+ * Creates a rollout that is rolled back at its second step, and one that a person advances. Entries by index: `stage_held` 1 by a
+ * person, 2 for a mismatch, 4 in the second rollout; `stage_resumed` 1 after the mismatch; `stage_advanced` 1 in the second.
+ */
 beforeAll(async () => {
   const { api, act, feedNow, passHours } = await openRollout();
   await feedNow(totals(50_000, 1000));
@@ -84,7 +87,7 @@ const textWith = (log: Log, lines: ReadonlyMap<string, string>): string =>
 
 const find = (event: string, nth = 0): AuditEntry => honest.filter(({ event_type }) => event_type === event)[nth]!;
 
-/** Edits the detail of an entry. */
+/** Returns the log with another detail of an entry, which `nth` counts among those of the event; `to` are its other changes. */
 const edited = (
   event: string,
   nth: number,
@@ -121,6 +124,7 @@ const fedWith = (event: string, nth: number, over: object): Log =>
   edited(event, nth, (one) => ({ ...one, totals: one.totals.map((row) => ({ ...row, ...over })) }));
 /** Returns a decision with other sums of squares than a binary KPI has, and the readings that follow from them. */
 function squared({ totals: rows, ...detail }: Detail) {
+  // For a binary KPI `sum2` is `sum`, since each success counts 1.
   const arm = ({ n, sum }: Row["treated"]) => ({ n, sum, sum2: 0.3 * sum });
   const stated = rows.map((row) => ({
     ...row,
