@@ -474,6 +474,7 @@ test("during the agent's rollout the old value is withheld if no change of the a
 
 test("rows of changes that are read from the store are filtered too", async () => {
   const { api, own } = scenarioWithOthers;
+  // With no rows and this `rest`, every change is read from the store: "~" is after all ids.
   const rows: string[] = [];
   for await (const slice of readSlices(api.deps.store, { rows: [], rest: "chg_~", reader: { name: AGENT } } as never))
     rows.push(...slice.map(({ change }) => change.change_id));

@@ -43,7 +43,7 @@ function untar(bytes: Buffer): Map<string, string> {
     // The checksum counts its own field as eight spaces.
     const sum = bytes
       .subarray(at, at + 512)
-      .reduce((all, byte, index) => all + (index >= 148 && index < 156 ? 32 : byte), 0);
+      .reduce((total, byte, index) => total + (index >= 148 && index < 156 ? 32 : byte), 0);
     expect([text(257, 6), parseInt(text(148, 8), 8)]).toEqual(["ustar", sum]);
     files.set(text(0, 100), bytes.toString("utf8", at + 512, at + 512 + size));
     at += 512 * (1 + Math.ceil(size / 512));

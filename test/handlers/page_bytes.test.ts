@@ -23,7 +23,8 @@ async function readAllPages<T>(
 ): Promise<T[]> {
   const all: T[] = [];
   for (let cursor: string | null = ""; cursor !== null;) {
-    const page = await api.get(`${path}${cursor && `${path.includes("?") ? "&" : "?"}${parameter}=${cursor}`}`);
+    const separator = path.includes("?") ? "&" : "?";
+    const page = await api.get(cursor ? `${path}${separator}${parameter}=${cursor}` : path);
     expect(page.text.length, path).toBeLessThan(MAX_PAGE_BYTES);
     all.push(...read(page.body as never));
     cursor = page.body[next];
@@ -54,5 +55,6 @@ test.each(["audit", "audit?tenant=t1"])("pages of %s have every entry once", asy
   const { length } = (await api.get("audit?limit=1")).body;
   const found = entries.map(({ id }) => id);
   expect(found).toEqual([...new Set(found)].sort((a, b) => b - a));
+  // The entry of the intent has no tenant.
   expect(found).toHaveLength(path === "audit" ? length : length - 1);
 });
