@@ -31,7 +31,7 @@ type Work = (host: {
 const NOT_IN_FORCE = ["rolled_back", "absent"];
 
 /** Creates a change that any host product can apply. */
-const change = (number: number, fields: Partial<Change> = {}): Change => ({
+const makeChange = (number: number, fields: Partial<Change> = {}): Change => ({
   change_id: `chg_00000000-0000-7000-8000-${String(number).padStart(12, "0")}`,
   tenant_id: "t1",
   kind: "config",
@@ -97,84 +97,84 @@ export const adapterCases: readonly AdapterCase[] = [
   adapterCase(
     "a change that was never applied is absent, and validating it changes nothing",
     async ({ run, expectState }) => {
-      await expectState(change(1), "absent");
-      await run("validate", change(1));
-      await expectState(change(1), "absent");
+      await expectState(makeChange(1), "absent");
+      await run("validate", makeChange(1));
+      await expectState(makeChange(1), "absent");
     },
   ),
   adapterCase(
     "an applied change is reported as applied, also when it is applied twice",
     async ({ run, expectState }) => {
-      await run("apply", change(1));
-      await expectState(change(1), "applied");
-      await run("apply", change(1));
-      await expectState(change(1), "applied");
+      await run("apply", makeChange(1));
+      await expectState(makeChange(1), "applied");
+      await run("apply", makeChange(1));
+      await expectState(makeChange(1), "applied");
     },
   ),
   adapterCase(
     "a change that was rolled back is not reported as applied, also after a second rollback",
     async ({ run, expectState }) => {
-      await run("apply", change(1));
-      await run("rollback", change(1));
-      await expectState(change(1), ...NOT_IN_FORCE);
-      await run("rollback", change(1));
-      await expectState(change(1), ...NOT_IN_FORCE);
+      await run("apply", makeChange(1));
+      await run("rollback", makeChange(1));
+      await expectState(makeChange(1), ...NOT_IN_FORCE);
+      await run("rollback", makeChange(1));
+      await expectState(makeChange(1), ...NOT_IN_FORCE);
     },
   ),
   adapterCase("rolling back a change that was never applied changes nothing", async ({ run, expectState }) => {
-    await run("apply", change(1));
-    await run("rollback", change(2));
-    await expectState(change(2), ...NOT_IN_FORCE);
-    await expectState(change(1), "applied");
+    await run("apply", makeChange(1));
+    await run("rollback", makeChange(2));
+    await expectState(makeChange(2), ...NOT_IN_FORCE);
+    await expectState(makeChange(1), "applied");
   }),
   adapterCase("a change that was rolled back may be applied again", async ({ run, expectState }) => {
-    await run("apply", change(1));
-    await run("rollback", change(1));
-    await run("apply", change(1));
-    await expectState(change(1), "applied");
+    await run("apply", makeChange(1));
+    await run("rollback", makeChange(1));
+    await run("apply", makeChange(1));
+    await expectState(makeChange(1), "applied");
   }),
   adapterCase("a rollback does not affect changes of other targets and tenants", async ({ run, expectState }) => {
-    const others = [change(2), change(3, { target: change(1).target, tenant_id: "t2" })];
-    for (const each of [change(1), ...others]) await run("apply", each);
-    await run("rollback", change(1));
+    const others = [makeChange(2), makeChange(3, { target: makeChange(1).target, tenant_id: "t2" })];
+    for (const each of [makeChange(1), ...others]) await run("apply", each);
+    await run("rollback", makeChange(1));
     for (const other of others) await expectState(other, "applied");
   }),
   adapterCase(
     "rolling back the later of two changes of a target restores the earlier one",
     async ({ run, expectState }) => {
-      const later = change(2, { target: change(1).target });
-      await run("apply", change(1));
+      const later = makeChange(2, { target: makeChange(1).target });
+      await run("apply", makeChange(1));
       await run("apply", later);
       await expectState(later, "applied");
       await run("rollback", later);
       await expectState(later, ...NOT_IN_FORCE);
-      await expectState(change(1), "applied");
+      await expectState(makeChange(1), "applied");
     },
   ),
   adapterCase(
     "rolling back the earlier of two changes of a target does not affect the later one",
     async ({ run, expectState }) => {
-      const later = change(2, { target: change(1).target });
-      await run("apply", change(1));
+      const later = makeChange(2, { target: makeChange(1).target });
+      await run("apply", makeChange(1));
       await run("apply", later);
-      await run("rollback", change(1));
+      await run("rollback", makeChange(1));
       await expectState(later, "applied");
       await run("rollback", later);
       await expectState(later, ...NOT_IN_FORCE);
-      await expectState(change(1), ...NOT_IN_FORCE);
+      await expectState(makeChange(1), ...NOT_IN_FORCE);
     },
   ),
   adapterCase(
     "rolling back the earlier of two changes of a target answers superseded",
     async ({ run, adapter, signal }) => {
-      await run("apply", change(1));
-      await run("apply", change(2, { target: change(1).target }));
-      const { result } = await adapter.rollback(change(1, { status: "applied" }), signal);
+      await run("apply", makeChange(1));
+      await run("apply", makeChange(2, { target: makeChange(1).target }));
+      const { result } = await adapter.rollback(makeChange(1, { status: "applied" }), signal);
       agree(result === "superseded", `rollback answers ${result}, not superseded`);
     },
   ),
   adapterCase("targets are compared without case", async ({ run, adapter, signal }) => {
-    const [earlier, later] = [change(1), change(2, { target: change(1).target.toUpperCase() })];
+    const [earlier, later] = [makeChange(1), makeChange(2, { target: makeChange(1).target.toUpperCase() })];
     await run("apply", earlier);
     await run("apply", later);
     agreeValue(await adapter.held?.(earlier, signal), later.value, `held of ${earlier.target}`);
@@ -187,7 +187,7 @@ export const adapterCases: readonly AdapterCase[] = [
   adapterCase(
     "an applied change that the host has lost is not reported as rolled back",
     async ({ adapter, signal }) => {
-      const lost = change(1, { status: "applied" });
+      const lost = makeChange(1, { status: "applied" });
       const answer = await adapter.rollback(lost, signal).catch(() => undefined);
       if (answer) agree(false, `rollback answers ${answer.result} for a change of which the host shows nothing; throw`);
       const state = await adapter.verify(lost, signal);
@@ -200,7 +200,7 @@ export const adapterCases: readonly AdapterCase[] = [
   adapterCase(
     "a value that the change did not set is reported as unknown",
     async ({ run, expectState, adapter, overwrite, signal }) => {
-      const [applied, otherValue] = [change(1), { limit: "set by another program" }];
+      const [applied, otherValue] = [makeChange(1), { limit: "set by another program" }];
       await run("apply", applied);
       // Without `overwrite`, the change is passed with another value than the one that was applied.
       if (!overwrite) return expectState({ ...applied, value: otherValue }, "unknown");
@@ -212,7 +212,7 @@ export const adapterCases: readonly AdapterCase[] = [
   adapterCase(
     "the previous and the current value of a target are reported exactly",
     async ({ run, adapter, signal }) => {
-      const [earlier, later] = [change(1), change(2, { target: change(1).target })];
+      const [earlier, later] = [makeChange(1), makeChange(2, { target: makeChange(1).target })];
       const expectHeld = async (value: unknown) => agreeValue(await adapter.held?.(earlier, signal), value, "held");
       agreeValue((await adapter.apply(earlier, signal)).previous, null, "previous of the first change");
       await expectHeld(earlier.value);

@@ -90,7 +90,13 @@ export const brokenTransactions: BrokenStores = {
   "only the first collection is committed": () =>
     onTransact((store) => (decide) => {
       let first: string | undefined;
-      return store.transact((tx) => decide({ ...tx, put: (c, ...rest) => (first ??= c) === c && tx.put(c, ...rest) }));
+      const putInFirst =
+        (tx: AnyTx): AnyTx["put"] =>
+        (c, ...rest) => {
+          first ??= c;
+          if (c === first) tx.put(c, ...rest);
+        };
+      return store.transact((tx) => decide({ ...tx, put: putInFirst(tx) }));
     }),
   "a conflict that is caught is forgotten": () =>
     onTransact(

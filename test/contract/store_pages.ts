@@ -130,7 +130,8 @@ export const pageCases: readonly StoreCase[] = [
       await fill(store, all);
       for (const reverse of [false, true]) {
         const listed: string[] = [];
-        for (let pages = 0; pages < 9; pages++) {
+        // Eight pages have all records, and the ninth is empty.
+        for (let page = 0; page < 9; page++) {
           const after = listed.at(-1);
           listed.push(...(await listIds(store, { limit: 700, reverse, ...(after !== undefined && { after }) })));
         }

@@ -97,6 +97,7 @@ const UNUSUAL_IDS = [
   "[]",
 ];
 
+/** Returns an id of 899 bytes: "é" has two. */
 const longId = (last: string): string => `${"é".repeat(449)}${last}`;
 
 export const recordCases: readonly StoreCase[] = [
@@ -240,7 +241,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "ids of 900 bytes that differ in their last character stay distinct",
+    name: "ids of 899 bytes that differ in their last character stay distinct",
     async run({ store }) {
       await put(store, "things", longId("a"), 1);
       await put(store, "things", longId("b"), 2);
@@ -257,8 +258,9 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a value of 256 KiB is stored",
+    name: "a value of more than 384 KiB is stored",
     async run({ store }) {
+      // The repeated text has 6 bytes in UTF-8.
       const value = { text: "é✓x".repeat(64 * 1024), end: true };
       await put(store, "things", "large", value);
       equal((await store.get("things", "large"))?.value, value);

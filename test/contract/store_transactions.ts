@@ -193,7 +193,10 @@ export const transactionCases: readonly StoreCase[] = [
       equal(stored?.value, 4);
       agree(stored!.revision > 1, "the revision restarted");
       await rejects(
-        store.transact((tx) => (tx.put("things", "b", 1, 0), tx.put("things", "b", 2, 0))),
+        store.transact((tx) => {
+          tx.put("things", "b", 1, 0);
+          tx.put("things", "b", 2, 0);
+        }),
         RevisionConflict,
       );
     },
@@ -361,7 +364,10 @@ export const transactionCases: readonly StoreCase[] = [
       const allEnded = Promise.all([
         recordEnd(
           "write",
-          store.transact((tx) => (tx.put("things", "a", 2), tx.put("things", "b", 1))),
+          store.transact((tx) => {
+            tx.put("things", "a", 2);
+            tx.put("things", "b", 1);
+          }),
         ),
         recordEnd(
           "read",

@@ -16,7 +16,7 @@ import { agree } from "./agree.ts";
 /** A new target system without any values, with helpers for the cases. */
 export interface MadeTarget {
   system: TargetSystem;
-  /** Values that the system can hold, at least three that differ; any JSON where it is absent. */
+  /** Values that the system can hold, at least three that differ; without this member, any JSON value. */
   values?: readonly unknown[];
   /** Changes the target's text in the system as another program would, to another value. */
   overwrite(entry: Entry): Promise<void> | void;

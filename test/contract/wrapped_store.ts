@@ -81,23 +81,24 @@ const isPlainObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** Replaces the collections and ids of all reads and writes. */
-export function onKeys(key: (collection: string, id: string) => [collection: string, id: string]): Subject {
-  const reads = ({ get, getMany, list, texts }: AnyReads): AnyReads => ({
-    get: (collection, id) => get(...key(collection, id)),
+export function onKeys(replace: (collection: string, id: string) => [collection: string, id: string]): Subject {
+  const replaceCollection = (collection: string) => replace(collection, "any")[0];
+  const wrapReads = ({ get, getMany, list, texts }: AnyReads): AnyReads => ({
+    get: (collection, id) => get(...replace(collection, id)),
     getMany: (collection, ids) =>
       getMany(
-        key(collection, "any")[0],
-        ids.map((id) => key(collection, id)[1]),
+        replaceCollection(collection),
+        ids.map((id) => replace(collection, id)[1]),
       ),
-    list: (collection, options) => list(key(collection, "any")[0], options),
-    texts: (collection, which) => texts(key(collection, "any")[0], which),
+    list: (collection, options) => list(replaceCollection(collection), options),
+    texts: (collection, which) => texts(replaceCollection(collection), which),
   });
   const { store } = onTx((tx) => ({
-    ...reads(tx),
-    put: (collection, id, value, expected) => tx.put(...key(collection, id), value, expected),
-    delete: (collection, id, expected) => tx.delete(...key(collection, id), expected),
+    ...wrapReads(tx),
+    put: (collection, id, value, expected) => tx.put(...replace(collection, id), value, expected),
+    delete: (collection, id, expected) => tx.delete(...replace(collection, id), expected),
   }));
-  return { store: { ...store, ...reads(store) } };
+  return { store: { ...store, ...wrapReads(store) } };
 }
 
 /** Replaces every text in a JSON value. */

@@ -89,7 +89,7 @@ export function accessRules(open: Open): void {
     expect(changeStatus).toBe(status === 200 ? "approved" : "pending_consent");
   });
 
-  test("with a trusted proxy, every write but a KPI feed needs a person", async () => {
+  test("with a trusted proxy, proposals and steps of a change need a person, a KPI feed does not", async () => {
     const api = await open({ identityHeader: PERSON });
     const { change_id } = (await api.post("propose", PROPOSAL, { [PERSON]: "pat" })).body;
     const before = await api.steps();

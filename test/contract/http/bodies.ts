@@ -20,8 +20,11 @@ const streamBody = (text: string): RequestInit => ({
   ...({ duplex: "half" } as RequestInit),
 });
 
-/** Returns a form of a number of bytes. */
-const formOfSize = (size: number): string => `${encodedForm}&value=%22${"a".repeat(size - encodedForm.length - 13)}%22`;
+/** Returns a form of a number of bytes, with a quoted text as its value. */
+function formOfSize(size: number): string {
+  const [start, end] = [`${encodedForm}&value=%22`, "%22"];
+  return start + "a".repeat(size - start.length - end.length) + end;
+}
 
 async function expectRejected(api: Client, body: BodyInit, headers: HeadersInit, field?: string): Promise<void> {
   const rejected = await api.raw("propose", body, headers);

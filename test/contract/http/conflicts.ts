@@ -62,6 +62,7 @@ export function conflictRules(open: Open): void {
     expect(conflicts).toHaveLength(10);
     expect(changeIds).toEqual(expect.arrayContaining(conflicts));
     for (const change_id of changeIds.slice(0, 10)) await api.must("deny", change_id);
+    // Three are open: the last two of the list, and the proposal for "UI.BANNER".
     const remaining = (await api.propose()).conflicts;
     expect(remaining).toEqual(expect.arrayContaining(changeIds.slice(10)));
     expect(remaining).toHaveLength(3);

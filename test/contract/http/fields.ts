@@ -66,6 +66,7 @@ const NOT_NUMBERS = [
 
 const NOT_JSON_NUMBERS = [null, true, false, [], [1], {}, "", "0x10", " 1"];
 
+/** Names with control characters or characters that a reader cannot see. */
 const INVISIBLE = [
   "a\u0000b",
   "a\nb",
@@ -79,6 +80,10 @@ const INVISIBLE = [
   "a\u2800",
   "a\ufff9",
 ];
+
+/** Returns the proposal as JSON with one more member, whose value is given as JSON text. */
+const proposalWith = (name: string, valueText: string) =>
+  `${JSON.stringify(PROPOSAL).slice(0, -1)},"${name}":${valueText}}`;
 
 export function fieldRules(open: Open): void {
   const propose = async (fields: Fields) => (await open()).post("propose", { ...PROPOSAL, ...fields });
@@ -106,7 +111,7 @@ export function fieldRules(open: Open): void {
     const api = await open();
     const inForm = await api.propose({ expected_delta_k: text });
     expect(inForm.expected_delta_k).toBe(value);
-    const inJson = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"expected_delta_k":${text}}`, {
+    const inJson = await api.raw("propose", proposalWith("expected_delta_k", text), {
       "content-type": "application/json",
     });
     expect(inJson.body.digest).toBe(inForm.digest);
@@ -253,9 +258,7 @@ export function fieldRules(open: Open): void {
     const api = await open();
     const rejection = { status: 400, body: { code: "invalid_field", fields: [{ field: "value" }] } };
     expect(await api.post("propose", { ...PROPOSAL, value })).toMatchObject(rejection);
-    const inJson = await api.raw("propose", `${JSON.stringify(PROPOSAL).slice(0, -1)},"value":${value}}`, {
-      "content-type": "application/json",
-    });
+    const inJson = await api.raw("propose", proposalWith("value", value), { "content-type": "application/json" });
     expect(inJson).toMatchObject(rejection);
   });
 
@@ -281,6 +284,7 @@ export function fieldRules(open: Open): void {
     expect(statement.status).toBe(200);
   });
 
+  // Normalisation turns this character into 18 characters.
   test("the length of a name is checked after normalisation", () =>
     expectRejected({ proposer: "\ufdfa".repeat(200) }, "proposer"));
 

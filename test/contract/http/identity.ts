@@ -31,12 +31,12 @@ export function identityRules(open: Open): void {
   test("a valid token identifies the person; a plain identity header does not", async () => {
     const api = await open({ identityJwt: await serveKeys(), identityHeader: "x-person" });
     /** Signs a token with the key `signer` under the key id `kid`. */
-    const token = (claims: object = {}, kid = "k1", signer = kid) =>
+    const sign = (claims: object = {}, kid = "k1", signer = kid) =>
       signedToken({ ...CLAIMS, ...claims }, { alg: "ES256", kid }, signer);
-    const { status, body } = await api.post("propose", PROPOSAL, { [HEADER]: await token() });
+    const { status, body } = await api.post("propose", PROPOSAL, { [HEADER]: await sign() });
     expect([status, body.proposer, body.proposer_kind]).toEqual([201, CLAIMS.email, "person"]);
     expect(JSON.parse((await api.get("audit")).body.entries.at(-1).detail)).toMatchObject({ authenticated: "jwt" });
-    expect((await api.get("/api/whoami", { [HEADER]: await token() })).body).toMatchObject({
+    expect((await api.get("/api/whoami", { [HEADER]: await sign() })).body).toMatchObject({
       name: CLAIMS.email,
       kind: "person",
       authenticated: "jwt",
@@ -44,11 +44,11 @@ export function identityRules(open: Open): void {
     const rejections: [Record<string, string>, string][] = [
       [{ "x-person": "ana@acme.example" }, `must name one in ${HEADER}`],
       [{ [HEADER]: "ana@acme.example" }, "was refused: Invalid Compact JWS"],
-      [{ [HEADER]: await token({ exp: NOW_S - 60 }) }, `was refused: "exp" claim timestamp check failed`],
-      [{ [HEADER]: await token({}, "k1", "mallory"), "x-person": "ana@acme.example" }, "signature verification failed"],
-      [{ [HEADER]: await token({}, "mallory") }, "its issuer has no key of its kid and alg"],
-      [{ [HEADER]: await token({ email: 7 }) }, "it names nobody in email"],
-      [{ [HEADER]: await token({ email_verified: false }) }, "its email is not verified"],
+      [{ [HEADER]: await sign({ exp: NOW_S - 60 }) }, `was refused: "exp" claim timestamp check failed`],
+      [{ [HEADER]: await sign({}, "k1", "mallory"), "x-person": "ana@acme.example" }, "signature verification failed"],
+      [{ [HEADER]: await sign({}, "mallory") }, "its issuer has no key of its kid and alg"],
+      [{ [HEADER]: await sign({ email: 7 }) }, "it names nobody in email"],
+      [{ [HEADER]: await sign({ email_verified: false }) }, "its email is not verified"],
     ];
     for (const [headers, error] of rejections) {
       const answer = await api.post("propose", PROPOSAL, headers);
@@ -56,12 +56,12 @@ export function identityRules(open: Open): void {
       expect(answer.body.error).toContain(error);
       expect((await api.get("/api/whoami", headers)).body).toMatchObject({ name: null, authenticated: null });
     }
-    const asAgent = await api.post("propose", PROPOSAL, { [HEADER]: await token({ email: "agent:a" }) });
+    const asAgent = await api.post("propose", PROPOSAL, { [HEADER]: await sign({ email: "agent:a" }) });
     expect(asAgent).toMatchObject({ status: 400, body: { code: "invalid_identity" } });
-    const other = await api.act("approve", body.change_id, { [HEADER]: await token({ email: "zoë@acme.example" }) });
+    const other = await api.act("approve", body.change_id, { [HEADER]: await sign({ email: "zoë@acme.example" }) });
     expect(other.body.code).toBe("identity_mismatch");
     expect(other.body.error).toContain(`the person named by the token in ${HEADER}`);
-    const zoe = await api.post("approve", { change_id: body.change_id }, { [HEADER]: await token({ email: "zoë@x" }) });
+    const zoe = await api.post("approve", { change_id: body.change_id }, { [HEADER]: await sign({ email: "zoë@x" }) });
     expect(zoe.body.approvals).toMatchObject([{ approver: "zoë@x" }]);
   });
 }

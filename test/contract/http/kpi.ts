@@ -43,7 +43,7 @@ const FEEDS_WITHOUT_GOALS: [kpi: string, first: number, second: number, E: numbe
 ];
 
 export function kpiRules(open: Open): void {
-  test.each(FEEDS_WITH_GOALS)("%o gives E = %f", async (feed, effect) => {
+  test.each(FEEDS_WITH_GOALS)("the feed %o gives E = %f", async (feed, effect) => {
     const api = await open({ intent: GOALS });
     const { status, body } = await api.post("kpi", feed);
     expect(status).toBe(200);
@@ -52,7 +52,7 @@ export function kpiRules(open: Open): void {
     expect((await api.get("/api/state")).body.E).toBe(body.E);
   });
 
-  test.each(FEEDS_WITHOUT_GOALS)("%s with first %f, then %f gives E = %f", async (kpi, first, second, effect) => {
+  test.each(FEEDS_WITHOUT_GOALS)("%s fed as %f, then as %f gives E = %f", async (kpi, first, second, effect) => {
     const api = await open();
     expect((await api.post("kpi", { [kpi]: first })).body).toMatchObject({ E: 0.5, refreshed: true });
     expect((await api.post("kpi", { [kpi]: second })).body.E).toBeCloseTo(effect, 12);

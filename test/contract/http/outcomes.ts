@@ -68,15 +68,18 @@ export function outcomeRules(open: Open): void {
     ["before the first feed after the apply", { csat: 4 }, { kpi: "csat" }, {}],
     ["when another KPI was fed", { csat: 4 }, { kpi: "csat" }, { nrr_quarterly: 1 }],
     ["without a value at the apply", {}, { kpi: "csat" }, { csat: 5 }],
-  ] as [string, Fields, Fields, Fields][])("an outcome is inconclusive %s", async (_, before, change, after) => {
-    const api = await open();
-    const change_id = await applyChange(api, before, { ...change, expected_delta_k: 0.1 });
-    if (Object.keys(after).length > 0) await api.post("kpi", after);
-    const inconclusive = { realised_delta: null, verdict: "inconclusive" };
-    expect((await api.change(change_id)).outcome).toMatchObject(inconclusive);
-    api.advance(8 * DAY);
-    expect((await api.change(change_id)).outcome).toMatchObject(inconclusive);
-  });
+  ] as [when: string, before: Fields, change: Fields, after: Fields][])(
+    "an outcome is inconclusive %s",
+    async (_, before, change, after) => {
+      const api = await open();
+      const change_id = await applyChange(api, before, { ...change, expected_delta_k: 0.1 });
+      if (Object.keys(after).length > 0) await api.post("kpi", after);
+      const inconclusive = { realised_delta: null, verdict: "inconclusive" };
+      expect((await api.change(change_id)).outcome).toMatchObject(inconclusive);
+      api.advance(8 * DAY);
+      expect((await api.change(change_id)).outcome).toMatchObject(inconclusive);
+    },
+  );
 
   test("the direction of a KPI in the intent is used", async () => {
     const api = await open({ intent: { kpis: { page_load_ms: { baseline: 900, target: 300 } } } });
@@ -149,7 +152,7 @@ export function outcomeRules(open: Open): void {
     const kpi = { baseline: 4, target: 5 };
     const { as_of } = (await (await open()).get("/api/state")).body;
     const inDays = (days: number) => new Date(Date.parse(as_of) + days * DAY).toISOString();
-    const deadlines: [string, number][] = [
+    const deadlines: [deadline: string, days: number][] = [
       [inDays(2), 2],
       [inDays(20), 7],
       [inDays(-2), 7],
@@ -199,7 +202,7 @@ export function outcomeRules(open: Open): void {
     expect(await readOutcome(overlapping[0]!)).toMatchObject({ shared_count: 3, state: "final" });
     const { outcomes, calibration } = (await api.get("outcomes")).body;
     expect(outcomes.filter(({ shared_count }: { shared_count: number }) => shared_count > 0)).toHaveLength(4);
-    // Calibration uses only final outcomes that no other change shares; the one rolled back has no verdict.
+    // Calibration uses only final outcomes that no other change shares; the one rolled back ended too early.
     expect(calibration.map(({ by, n, shared }: Record<string, unknown>) => [by, n, shared])).toEqual([
       ["kind", 0, 4],
       ["proposer_kind", 0, 4],
@@ -289,7 +292,8 @@ export function outcomeRules(open: Open): void {
       const listed: string[] = [];
       let before = "";
       do {
-        const { body } = await api.get(`outcomes?limit=${limit}${before && `&before=${before}`}`);
+        const cursor = before && `&before=${before}`;
+        const { body } = await api.get(`outcomes?limit=${limit}${cursor}`);
         expect(body.outcomes.length).toBeLessThanOrEqual(limit);
         listed.push(...body.outcomes.map((outcome: { change_id: string }) => outcome.change_id));
         before = body.next ?? "";

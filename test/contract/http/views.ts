@@ -10,21 +10,23 @@ async function readPages(api: Client, path: string, cursor: string, limit: numbe
   const listed: string[] = [];
   let next = "";
   for (let page = 0; page < 50; page++) {
-    const { body } = await api.get(`${path}limit=${limit}${next && `&${cursor}=${next}`}`);
-    expect(idsIn(body as never).length).toBeLessThanOrEqual(limit);
-    listed.push(...idsIn(body as never));
+    const fromNext = next && `&${cursor}=${next}`;
+    const { body } = await api.get(`${path}limit=${limit}${fromNext}`);
+    const ids = idsIn(body as never);
+    expect(ids.length).toBeLessThanOrEqual(limit);
+    listed.push(...ids);
     if (body.next === null) break;
     next = body.next;
   }
   return listed;
 }
 
-/** Creates six changes in different statuses, for two tenants, and returns their ids. */
+const STATUSES = ["approved", "pending_consent", "applied", "pending_consent", "approved", "denied"] as const;
+
+/** Creates a change in each of `STATUSES`, for two tenants in turn, and returns their ids. */
 async function createChanges(api: Client): Promise<string[]> {
   const changeIds: string[] = [];
-  for (const [index, status] of (
-    ["approved", "pending_consent", "applied", "pending_consent", "approved", "denied"] as const
-  ).entries())
+  for (const [index, status] of STATUSES.entries())
     changeIds.push(await api.bring(status, { target: `ui.x${index}`, tenant_id: index % 2 ? "odd" : "even" }));
   return changeIds;
 }
@@ -92,11 +94,11 @@ export function viewRules(open: Open): void {
   test.each([1, 2, 5, 6, 7])("pages of %i visit every change once", async (limit) => {
     const api = await open();
     const changeIds = (await createChanges(api)).reverse();
-    const changes = ({ changes }: { changes: { change_id: string }[] }) => listIds(changes);
-    expect(await readPages(api, "runtime?", "before", limit, changes)).toEqual(changeIds);
-    const odd = await readPages(api, "runtime?tenant_id=odd&", "before", limit, changes);
+    const idsIn = ({ changes }: { changes: { change_id: string }[] }) => listIds(changes);
+    expect(await readPages(api, "runtime?", "before", limit, idsIn)).toEqual(changeIds);
+    const odd = await readPages(api, "runtime?tenant_id=odd&", "before", limit, idsIn);
     expect(odd).toEqual([changeIds[0], changeIds[2], changeIds[4]]);
-    const approved = await readPages(api, "runtime?status=approved&", "before", limit, changes);
+    const approved = await readPages(api, "runtime?status=approved&", "before", limit, idsIn);
     expect(approved).toEqual([changeIds[1], changeIds[5]]);
   });
 
@@ -146,9 +148,9 @@ export function viewRules(open: Open): void {
   test.each([1, 2, 3, 4, 5])("pages of %i visit every approval once", async (limit) => {
     const api = await open();
     const changeIds = await createChanges(api);
-    const both = ({ pending, approved }: Record<string, { change_id: string }[]>) =>
+    const idsIn = ({ pending, approved }: Record<string, { change_id: string }[]>) =>
       listIds([...pending!, ...approved!]).sort();
-    expect(await readPages(api, "approvals?", "after", limit, both)).toEqual([
+    expect(await readPages(api, "approvals?", "after", limit, idsIn)).toEqual([
       changeIds[0],
       changeIds[1],
       changeIds[3],
