@@ -71,11 +71,18 @@ async function answerMessage(deps: OperationsDeps, message: string, caller: Call
   const topicAnswer = topic && (await askQuery(deps, topic.query, caller.author));
   if (topicAnswer) return topicAnswer;
   const reasonQuestion = findReasonQuestion(message);
-  const { answer, rows } = await searchRecords(deps, reasonQuestion ?? message, caller.author);
+  const { answer, rows } = await searchRecords(deps, reasonQuestion ?? message, {
+    caller: caller.author,
+    // A reason is asked of a change whose status the words may name, which its texts need not.
+    words: reasonQuestion === undefined ? "all" : "any",
+  });
   const first = reasonQuestion === undefined || !rows[0] ? undefined : await findChange(deps, rows[0].change_id);
   if (!first) return rows.length > 0 ? answer : { ...answer, text: joinLines(answer.text, HELP) };
   const { text, citations } = explainChange(first);
-  return { text: joinLines(answer.text, "The best match:", text), citations: [...citations, ...answer.citations] };
+  return {
+    text: joinLines(answer.text, rows.length > 1 ? "The first of them:" : "", text),
+    citations: [...citations, ...answer.citations],
+  };
 }
 
 /** Adds details to an answer that cites a single change. */

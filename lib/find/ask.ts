@@ -19,7 +19,7 @@ const MAX_TEXT_LENGTH = 900;
 
 /** Answers a text: as a query, as the title of a saved question, or by a search for its words. */
 export async function askRecords(deps: ChangesDeps, text: string, caller: string | null): Promise<Answer> {
-  return (await askQuery(deps, text, caller)) ?? (await searchRecords(deps, text, caller)).answer;
+  return (await askQuery(deps, text, caller)) ?? (await searchRecords(deps, text, { caller })).answer;
 }
 
 /** Answers a text that is a query or the title of a saved question; undefined for any other text. */
@@ -46,15 +46,18 @@ function isQuery(text: string): boolean {
   return names.some(isField) || ONE_TERM.test(text) || ONE_ID.test(text);
 }
 
-/** Searches for changes with all words of a text, or else with any of them, and for similar saved questions. */
+/**
+ * Searches for changes with all words of a text, or else with any of them, and for similar saved questions. `words`: `any` if one
+ * word is enough at once.
+ */
 export async function searchRecords(
   deps: ChangesDeps,
   text: string,
-  caller: string | null,
+  { caller, words = "all" }: Pick<RunOptions, "caller" | "words">,
 ): Promise<{ answer: Answer; rows: FindRow[] }> {
   const questions = findSimilarQuestions(text).map(({ title, query }) => `- ${title.en}: ${query}`);
   const suggestions = questions.length === 0 ? [] : ["Saved questions that fit:", ...questions];
-  const found = await findAllWords(deps, text, { caller });
+  const found = words === "all" && (await findAllWords(deps, text, { caller }));
   if (found && found.total > 0) {
     const answer = describeFound(found);
     return { answer: { ...answer, text: joinLines(answer.text, suggestions), isComplete: false }, rows: found.rows };
@@ -68,7 +71,7 @@ export async function searchRecords(
   const result =
     total === 0
       ? "no text of a change has any of these words."
-      : `no change matches all of it; ${matches} some of its words, best first:`;
+      : `${words === "all" ? "no change matches all of it; " : ""}${matches} some of its words, most words first:`;
   return {
     answer: {
       text: joinLines(`Query: ${query.text} – ${result}`, best.map(describeRow), suggestions),

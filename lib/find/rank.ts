@@ -1,10 +1,15 @@
 /** Matches rows with free words, and scores their relevance (BM25). */
+import { STATUSES } from "../changes/rules/change.ts";
+import { textTerms } from "../memory/tokens.ts";
 import type { Word } from "./parse.ts";
 import type { Row } from "./row.ts";
 
 /** Parameters of BM25: saturation of term counts, and weight of the row's length. */
 const K1 = 1.2;
 const B = 0.75;
+
+/** Search terms of the words for a status. */
+const STATUS_TERMS = new Map(STATUSES.map((status) => [status, textTerms(status.replace("_", " "))]));
 
 /** Counts a term in a row; a term that ends in `*` matches every term that begins with it. */
 export function countTerm({ terms }: Row, term: string): number {
@@ -41,6 +46,13 @@ export class Ranking {
     this.#rows++;
     this.#length += row.length;
     for (const [index, term] of this.#terms.entries()) if (countTerm(row, term) > 0) this.#rowCounts[index]!++;
+  }
+
+  /** Counts the terms that a row contains; one that names its status counts twice. */
+  countMatches(row: Row): number {
+    const statusTerms = STATUS_TERMS.get(row.change.status) ?? [];
+    const countMatch = (term: string): number => (statusTerms.includes(term) ? 2 : Math.min(1, countTerm(row, term)));
+    return this.#terms.reduce((sum, term) => sum + countMatch(term), 0);
   }
 
   /** Returns the relevance of a row; 0 if it contains none of the terms. */

@@ -36,6 +36,9 @@ export interface RunOptions {
   where?: ((row: Row) => boolean) | undefined;
 }
 
+/** Exceeds every score of a row. */
+const MAX_SCORE = 10_000;
+
 /** Runs a query. Errors: 400 `invalid_field` for an unrecorded name and for an unknown `after`. */
 export async function runQuery(deps: ChangesDeps, query: Query, options: RunOptions): Promise<FindAnswer> {
   return runWithScanLimit(deps.store, async () => {
@@ -140,7 +143,14 @@ class QueryRun {
     const { time } = this.query;
     const [from, to] = time ? [listTimes(row, time.from)[0], listTimes(row, time.to)[0]] : [];
     const duration = from === undefined || to === undefined ? null : Date.parse(to) - Date.parse(from);
-    return { row, score: this.#terms.length === 0 ? 0 : this.#ranking.score(row), duration };
+    return { row, score: this.#score(row), duration };
+  }
+
+  #score(row: Row): number {
+    if (this.#terms.length === 0) return 0;
+    const score = this.#ranking.score(row);
+    // If some words are enough, the row with more of them comes first.
+    return this.options.words === "any" ? this.#ranking.countMatches(row) * MAX_SCORE + score : score;
   }
 
   /** Finds the row after which the page begins, even if it no longer matches the query. */
