@@ -18,8 +18,8 @@ import { answerByModel, type Question } from "./model_reply.ts";
 import { hasOnlyQuestions } from "../memory/questions.ts";
 import { recall, type FoundMemory, foundMemorySchema } from "../memory/recall.ts";
 import { textTerms } from "../memory/tokens.ts";
+import { FILLER_TERMS } from "../find/filler_words.ts";
 import { respond } from "./responder.ts";
-import { FILLER_TERMS } from "./topics.ts";
 import { type DraftResult, draftResultSchema } from "./draft_result.ts";
 
 /** A message of a person. */

@@ -1,7 +1,6 @@
 /** Recognises short questions about fixed topics; a message with other words is a search instead. */
 import type { LifecycleAction } from "../changes/rules/transitions.ts";
 import { FILLER_WORDS } from "../find/filler_words.ts";
-import { queryTerms } from "../memory/tokens.ts";
 
 /** A question that is answered from more than a query. */
 export type Topic = "help" | "status" | "kpis" | "failures" | "log";
@@ -12,9 +11,6 @@ interface TopicWords {
   key: RegExp;
   also?: RegExp;
 }
-
-/** Search terms of the filler words, which are ignored when memory is searched. */
-export const FILLER_TERMS: ReadonlySet<string> = new Set([...FILLER_WORDS].flatMap(queryTerms));
 
 const TOPICS: readonly TopicWords[] = [
   { topic: "help", key: /^(?:help|hi|hello|hey|ask|commands?|帮助|你好)$/ },

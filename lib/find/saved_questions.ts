@@ -1,6 +1,7 @@
 /** Saved questions: queries with names, in English and Chinese. */
 import { normalizeName } from "../changes/rules/names.ts";
 import { queryTerms } from "../memory/tokens.ts";
+import { FILLER_TERMS } from "./filler_words.ts";
 
 /** Maximum number of questions suggested for a text. */
 const MAX_SIMILAR = 3;
@@ -53,16 +54,27 @@ export const findSavedQuestion = (text: string): SavedQuestion | undefined =>
     [id, title.en, title.zh].some((name) => normalizeTitle(name) === normalizeTitle(text)),
   );
 
+/** Part of the titles; terms that stand in more of them do not distinguish questions. */
+const MAX_TITLE_PART = 1 / 4;
+/** Length from which the beginning of a term is as good as the term: propose, proposal. */
+const MIN_PREFIX_LENGTH = 4;
+
 /** Finds saved questions whose titles share words with a text, best first. */
 export function findSimilarQuestions(text: string): SavedQuestion[] {
-  const textTerms = new Set(queryTerms(text));
-  const scored = SAVED_QUESTIONS.map((question) => {
-    const terms = queryTerms(`${question.title.en} ${question.title.zh}`);
-    return { question, score: terms.filter((term) => textTerms.has(term)).length };
-  });
+  const titles = SAVED_QUESTIONS.map(({ title }) => queryTerms(`${title.en} ${title.zh}`));
+  const isDistinctive = (term: string): boolean =>
+    !FILLER_TERMS.has(term) && titles.filter((terms) => terms.includes(term)).length <= titles.length * MAX_TITLE_PART;
+  const textTerms = queryTerms(text).filter(isDistinctive);
+  const scored = SAVED_QUESTIONS.map((question, index) => ({
+    question,
+    score: textTerms.filter((term) => titles[index]!.some((titleTerm) => isSameWord(term, titleTerm))).length,
+  }));
   return scored
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_SIMILAR)
     .map(({ question }) => question);
 }
+
+const isSameWord = (a: string, b: string): boolean =>
+  a === b || (Math.min(a.length, b.length) >= MIN_PREFIX_LENGTH && (a.startsWith(b) || b.startsWith(a)));
