@@ -23,7 +23,7 @@ const lasting: Plugin = {
 class QuickFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number =>
-      moduleId.includes(group!.last) ? 2 : Number(moduleId.includes(".host."));
+      moduleId.includes(group!.last) ? 2 : Number(/\.(?:host|long)\./.test(moduleId));
     return files.toSorted((a, b) => rank(a) - rank(b));
   }
 }
