@@ -270,6 +270,7 @@ const ATTACKS: Record<string, (context: AttackContext) => Promise<Reply>> = {
     const { proof, at } = proofFields(SIGNERS[approver]!, await requestStatement(api, { ...fields, approver }));
     return api.post("review", { change_id: emergencyChange, approver, verdict: "accepted", proof: proof!, at: at! });
   },
+  // No request: the service must reject the intent itself, which counts as a rejection here.
   "one key for two principals": async ({ pick }) => {
     const key = pick([ANA, BO, CEM, DORA]);
     try {

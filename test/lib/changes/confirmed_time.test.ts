@@ -175,7 +175,7 @@ describe("the certain time computed from clock samples", () => {
     elapsed: elapsedMinutes * MINUTE,
   });
   const addAll = (...samples: ClockSample[]): readonly ClockSample[] =>
-    samples.reduce(addClockSample, [] as readonly ClockSample[]);
+    samples.reduce((stored, next) => addClockSample(stored, next), [] as readonly ClockSample[]);
 
   test.each([
     ["without earlier samples", [], sample(0), -Infinity],

@@ -10,7 +10,7 @@ test("a check of slow targets stops after a few seconds, and the next one contin
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const applied: string[] = [];
-  for (let i = 0; i < 12; i++) applied.push(await api.bring("applied", { target: `ui.banner${i}` }));
+  for (let index = 0; index < 12; index++) applied.push(await api.bring("applied", { target: `ui.banner${index}` }));
   const verified: string[] = [];
   adapter.on("verify", ({ change_id }) => {
     verified.push(change_id);
@@ -30,8 +30,8 @@ test("a hanging system does not delay the targets of another system", async () =
     return { name, match: [`${name}.*`], adapter };
   });
   const api = await core({ adapter: routingAdapter(systems) });
-  for (let i = 0; i < 20; i++) await api.bring("applied", { target: `quick.${i}`, value: "1" });
-  for (let i = 0; i < 20; i++) await api.bring("applied", { target: `slow.${i}`, value: "1" });
+  for (let index = 0; index < 20; index++) await api.bring("applied", { target: `quick.${index}`, value: "1" });
+  for (let index = 0; index < 20; index++) await api.bring("applied", { target: `slow.${index}`, value: "1" });
   const [slow, quick] = systems;
   slow!.adapter.on("verify", hangs);
   for (const { adapter } of systems) adapter.calls.length = 0;

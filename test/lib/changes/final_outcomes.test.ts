@@ -20,7 +20,7 @@ test("an outcome is open for 7 days, and the next cycle makes it final", async (
   api.deps.clock.advance(7 * DAY - MINUTE);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(0);
   expect(await outcome()).toMatchObject({ state: "open", verdict: "too_early" });
-  // The first sample is at the horizon itself and the second one after it, as the end of an outcome needs.
+  // The first sample is at the horizon itself; an outcome ends only after it, which the second sample confirms.
   await pass(api.deps, MINUTE);
   await pass(api.deps, MINUTE);
   expect((await runCycle(api.deps)).outcomes_closed).toBe(1);

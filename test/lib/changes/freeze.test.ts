@@ -1,6 +1,6 @@
 /** A freeze and the intent's windows block every apply, and no rollback. */
 import { expect, test } from "vitest";
-import { HOUR } from "../../support/clock.ts";
+import { HOUR, START } from "../../support/clock.ts";
 import { core, makeCore, type Core } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -72,7 +72,7 @@ test("a dry run works during a freeze and outside the windows", async () => {
 
 test.each([
   ["without a name", { note: "now" }, "actor"],
-  ["that ends now", { actor: "ops", until: "2026-01-02T03:04:05.678Z" }, "until"],
+  ["that ends now", { actor: "ops", until: START }, "until"],
   ["with an end that is no time", { actor: "ops", until: "tomorrow" }, "until"],
 ])("a freeze %s is rejected", async (_, fields, field) => {
   const api = await core();

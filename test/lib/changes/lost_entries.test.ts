@@ -41,7 +41,7 @@ const acceptLoss = async (api: Core, fields: object = {}) =>
 async function loseProposals({ api, store }: Pick<SharedStore, "api" | "store">, count = 3) {
   const backup = await store.copy();
   const receipts = [];
-  for (let i = 0; i < count; i++) receipts.push((await propose(api)).body.audit_entry);
+  for (let sent = 0; sent < count; sent++) receipts.push((await propose(api)).body.audit_entry);
   await store.goBack(backup);
   return receipts as { id: number; current_hash: string }[];
 }
@@ -65,7 +65,7 @@ describe("the next write detects that entries were lost", () => {
     const known = (await loseProposals({ api, store })).at(-1)!;
     // A process started after the loss knows no earlier end.
     const newProcess = makeCore(await restartDeps(other.deps));
-    for (let i = 0; i < 5; i++) expect((await propose(newProcess)).status).toBe(201);
+    for (let sent = 0; sent < 5; sent++) expect((await propose(newProcess)).status).toBe(201);
     const reply = await propose(api);
     expect(reply).toMatchObject(CHAIN_BROKEN);
     expect(reply.body.reason).toContain(`the log went back from length ${known.id}, head ${known.current_hash}`);
@@ -161,7 +161,7 @@ describe("an accepted loss", () => {
     const { id, current_hash } = (await loseProposals({ api, store })).at(-1)!;
     await propose(api);
     await acceptLoss(api);
-    for (let i = 0; i < 4; i++) await propose(api);
+    for (let sent = 0; sent < 4; sent++) await propose(api);
     const { body } = await api.get(`audit/verify?expected_length=${id}&expected_head=${current_hash}`);
     expect(body.valid).toBe(false);
     expect(body.reason).toContain("ops accepted");

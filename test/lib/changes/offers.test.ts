@@ -68,7 +68,7 @@ test.each([
   let offeredCount = 0;
   for (const state of states)
     for (const name of names) {
-      // A rejected request changes nothing, so all of them are sent for one change.
+      // Rejected requests change nothing, so they all use one change.
       const shared = await bringThrough(api, target, STATES[state]!);
       const { may, may_not } = await readOffers(api, shared, name);
       expect(may_not.every(({ action, reasons }) => !may.includes(action) && reasons.length > 0)).toBe(true);

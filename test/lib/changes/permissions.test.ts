@@ -121,12 +121,12 @@ describe("the limits of an agent", () => {
       ...options,
     });
   const limitReached = (limit: string, max: number) => ({ status: 429, body: { code: "too_many_open", limit, max } });
-  const propose = (api: Awaited<ReturnType<typeof coreWithLimits>>, n: number | string, secret = "secret of a") =>
-    api.post("propose", { ...PROPOSAL, target: `ui.t${n}` }, asAgent(secret));
+  const propose = (api: Awaited<ReturnType<typeof coreWithLimits>>, targetNumber: number, secret = "secret of a") =>
+    api.post("propose", { ...PROPOSAL, target: `ui.t${targetNumber}` }, asAgent(secret));
 
   test("bound its open changes, also for concurrent proposals, and only its own", async () => {
     const api = await coreWithLimits({ max_open: 3 });
-    const replies = await Promise.all(Array.from({ length: 12 }, (_, n) => propose(api, n)));
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => propose(api, index)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
     expect(replies.filter(({ status }) => status === 429)).toHaveLength(9);
     expect(await propose(api, 99)).toMatchObject(limitReached("max_open", 3));
@@ -150,8 +150,8 @@ describe("the limits of an agent", () => {
 
   test("bound its proposals in a UTC day, with Retry-After until the next day", async () => {
     const api = await coreWithLimits({ max_per_day: 2 });
-    for (const n of [1, 2]) {
-      const { change_id } = (await propose(api, n)).body;
+    for (const targetNumber of [1, 2]) {
+      const { change_id } = (await propose(api, targetNumber)).body;
       await api.post("withdraw", { change_id }, asAgent("secret of a"));
     }
     const reply = await propose(api, 3);
@@ -162,7 +162,7 @@ describe("the limits of an agent", () => {
 
   test("default to 100 open changes, and are checked after forbidden targets", async () => {
     const api = await coreWithLimits();
-    for (let n = 0; n < 100; n++) expect((await propose(api, n)).status).toBe(201);
+    for (let index = 0; index < 100; index++) expect((await propose(api, index)).status).toBe(201);
     expect(await propose(api, 100)).toMatchObject(limitReached("max_open", 100));
     const withoutOpenChanges = await core({
       intent: {

@@ -148,7 +148,7 @@ test.each<[string, Reachable | undefined]>([
 test("deleted records are found at the start, in the middle and at the end of the log", async () => {
   const api = await core();
   const ids: string[] = [];
-  for (let n = 0; n < 6; n++) ids.push(await api.bring("denied"));
+  for (let count = 0; count < 6; count++) ids.push(await api.bring("denied"));
   const deleted = [ids[0]!, ids[3]!, ids[5]!];
   await api.deps.store.transact((tx) => deleted.forEach((id) => tx.delete("changes", id)));
   const { mismatches, ...report } = await reconcile(api.deps);

@@ -54,6 +54,7 @@ test.for([1, 2, 3])(
   async (seed) => {
     const { store, take, random } = await fillStore(seed);
     const requested = [...targetKeys.filter(() => random(10) < 8), EMPTY, LARGE];
+    // Counts only the requests from here on.
     take();
     const live = await readTargetIndex(store, "live_by_target", requested, { limit: 11 });
     const owners = await readTargetIndex(store, "owners", requested, { limit: 1, reverse: true });
@@ -75,6 +76,7 @@ test.for([1, 2, 3])(
 
 test("one target is read with one small page, and no target without a request", async () => {
   const { store, take } = await fillStore(4);
+  // Counts only the requests from here on.
   take();
   const found = await readTargetIndex(store, "live_by_target", [LARGE], { limit: 11 });
   expect([take().requests, found.get(formatTargetKey(LARGE))!.length]).toEqual([1, 11]);

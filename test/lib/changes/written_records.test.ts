@@ -20,30 +20,30 @@ const POLICY = {
 
 let api: Core;
 let adapter: ScriptedAdapter;
-let counted: ReturnType<typeof recordingStore>;
+let recording: ReturnType<typeof recordingStore>;
 
 async function openCore(withAdapter: boolean): Promise<void> {
-  counted = recordingStore(memoryStore());
+  recording = recordingStore(memoryStore());
   adapter = scriptedAdapter();
-  api = await core({ store: counted.store, intent: { policy: POLICY }, ...(withAdapter ? { adapter } : {}) });
+  api = await core({ store: recording.store, intent: { policy: POLICY }, ...(withAdapter ? { adapter } : {}) });
   // The first entry also logs the manifest.
   await api.post("kpi", { csat: 4 });
-  counted.take();
+  recording.take();
 }
 beforeEach(() => openCore(true));
 
 /** Lists the collections that a step writes to, per transaction, without ids; "-" marks a deletion. */
 async function listWrites(step: () => Promise<unknown>): Promise<WrittenKeys[]> {
-  counted.take();
+  recording.take();
   await step();
-  return counted.take().map((keys) => keys.map((key) => key.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));
+  return recording.take().map((keys) => keys.map((key) => key.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));
 }
 
 const ENTRY = ["audit", "changes"];
 
 test("the first write under a manifest also writes the manifest and its entry", async () => {
-  counted = recordingStore(memoryStore());
-  api = await core({ store: counted.store });
+  recording = recordingStore(memoryStore());
+  api = await core({ store: recording.store });
   const first = await listWrites(() => api.propose());
   expect(first).toEqual([["audit", "meta", "manifests", ...ENTRY, "live_by_target", "meta"]]);
 });

@@ -43,7 +43,7 @@ const SIGNERS = {
 
 describe.each(Object.entries(SIGNERS))("%s", (_, { key, sign }) => {
   test("makes a proof that is valid for the signed statement only", async () => {
-    for (let i = 0; i < 10; i++) expect(await findFault(sign(STATEMENT), key)).toBe("");
+    for (let count = 0; count < 10; count++) expect(await findFault(sign(STATEMENT), key)).toBe("");
     expect(await findFault(sign(STATEMENT), key, `${STATEMENT} `)).not.toBe("");
     expect(await findFault(sign(`${STATEMENT} `), key)).not.toBe("");
   });
@@ -253,7 +253,7 @@ describe.skipIf(skipReason !== undefined)("stock ssh-keygen", () => {
     "verifies a signature of %s",
     (type) => {
       const { key, sign } = sshSigner(type);
-      for (let i = 0; i < 5; i++) expect(isValid(key.public_key, sign(STATEMENT).signature)).toBe(true);
+      for (let count = 0; count < 5; count++) expect(isValid(key.public_key, sign(STATEMENT).signature)).toBe(true);
       expect(isValid(key.public_key, sign(STATEMENT).signature, `${STATEMENT}\n`)).toBe(false);
     },
   );

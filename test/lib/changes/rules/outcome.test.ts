@@ -156,7 +156,7 @@ test("a movement is shared with overlapping changes, of which ten are named", ()
   const shared = { ...makeInput(12), counts: { k: { opened: 16, over: 3 } }, later: ["chg_x", "chg_y"] };
   const { shared_with, shared_count } = measureOutcome(record, shared, OPEN);
   expect(shared_with).toEqual(["chg_x", "chg_y", ...open.slice(0, 8)]);
-  // Neither this one of 16 changes counts nor the three that had ended before its apply.
+  // Neither this change counts nor the three that had ended before its apply: 16 - 1 - 3.
   expect(shared_count).toBe(12);
 });
 
