@@ -69,7 +69,7 @@ export interface HostReadings extends TargetReadings {
 
 /**
  * Judges an operation and takes its lease; without an adapter, records it immediately. Returns the error of a rejection that is
- * recorded. An earlier operation that the host shows neither done nor undone may be repeated.
+ * recorded. An earlier operation whose outcome is `unknown` may be repeated, and with `over_drift` also a `stranded` one.
  */
 export async function startOperation(
   transaction: Transaction,

@@ -10,7 +10,7 @@ import { type TargetKey, isSameTarget } from "./target_key.ts";
 /** The fields of a change that its events determine. */
 export type Lifecycle = Omit<Change, keyof Content>;
 
-/** Facts of its apply. */
+/** Facts of the apply of a change. */
 export interface ApplyRecord {
   /** Id of the entry. */
   entry: number;
