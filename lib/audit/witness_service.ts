@@ -139,7 +139,7 @@ function isContinuation(
   sha256: Sha256,
 ): boolean {
   if (length === 0 && root !== sha256("")) return false;
-  // An empty log needs no proof; a checkpoint of the same length must have the same root.
+  // To continue no entries needs no proof. If the last checkpoint was of an empty log and this one is too, the roots must be equal.
   if (!last || old === 0) return proof.length === 0 && (last?.length !== length || last.root === root);
   const hashes = proof.map((hash) => decodeBase64(hash)!);
   return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);
