@@ -29,6 +29,7 @@ export function createTableView(client: DynamoDbClient): View {
       const rows = await Promise.all(found.map((item) => readRow(collection, item)));
       if (collection !== HEAD_RECORD.collection) return rows;
       const record = findRecord(parseHead((await getItem(client, HEAD)) ?? {}), HEAD_RECORD);
+      // Not undefined: only a page from which a deleted record is removed must be read again.
       return record?.json ? replaceRow(rows, options, record)! : rows;
     },
   };
