@@ -5,7 +5,7 @@ import { expireDue } from "../changes/expire_changes.ts";
 import { HOUR_MS } from "../kit/days.ts";
 import { listApprovedSince, listPendingSince } from "./overdue.ts";
 
-/** Maximum number of changes that are listed of each status. */
+/** Number of overdue changes of a status after which no further page is listed. */
 const MAX_OVERDUE = 2000;
 
 /** Returns the ids of changes whose deadlines have certainly passed, by status, the oldest first. */

@@ -58,7 +58,10 @@ export async function listPendingSince(deps: ProjectionDeps, moment: number, max
   );
 }
 
-/** Lists changes that were approved before a moment. They are in order of proposal, so up to `maxScanned` rows are read. */
+/**
+ * Lists changes that were approved before a moment, until a page reaches `maxItems`. They are in order of proposal, so up to
+ * `maxScanned` rows are read.
+ */
 export async function listApprovedSince(
   deps: ProjectionDeps,
   moment: number,

@@ -64,8 +64,10 @@ function listDifferences(name: string, stored: unknown, expected: unknown): stri
     const members = [...new Set([...Object.keys(stored), ...Object.keys(expected)])];
     return members.flatMap((member) => listDifferences(`${name} ${member}`, stored[member], expected[member]));
   }
-  const [a, b] = [formatValue(stored), formatValue(expected)];
-  return a === b ? [] : [`${name}: kept ${a.slice(0, 100)}, counted ${b.slice(0, 100)}`];
+  const storedText = formatValue(stored);
+  const expectedText = formatValue(expected);
+  if (storedText === expectedText) return [];
+  return [`${name}: kept ${storedText.slice(0, 100)}, counted ${expectedText.slice(0, 100)}`];
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
