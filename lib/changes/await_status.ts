@@ -33,8 +33,8 @@ export interface WaitOptions {
 }
 
 /**
- * Resolves with the change when the caller has not seen its state (`moved`), when the wait times out, or when the service closes;
- * immediately if its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
+ * Resolves with the change when the caller has not seen its state (`moved`), when the wait times out, when the caller disconnects
+ * or when the service closes; immediately if its status is final. Errors: 404 `change_not_found`, 503 `too_many_waiting`.
  */
 export async function awaitStatus(
   deps: Pick<ChangesDeps, "commits" | "maxWaitSeconds" | "reader"> & Parameters<typeof previewExpiry>[0],

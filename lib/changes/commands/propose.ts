@@ -34,7 +34,7 @@ export async function propose(
   return result;
 }
 
-/** Returns the error of a promotion, so that it is thrown after the caller's rights are checked; throws other errors. */
+/** Returns an error about the promoted change, to be thrown after the check of the caller's rights; throws other errors. */
 function returnRejection(error: unknown): AppError {
   if (error instanceof AppError && error.code !== "invalid_field") return error;
   throw error;

@@ -107,8 +107,8 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
   });
 
 /**
- * Signs the resumption of a suspended mandate, which needs a quorum. Errors: 400 `illegal_transition`, also while a KPI is
- * below its floor.
+ * Signs the resumption of a suspended mandate, which resumes with the last missing signature. Errors: 400 `illegal_transition`,
+ * also while a KPI is below its floor.
  */
 export const resumeMandate = (caller: Caller, input: MandateInput): Promise<MandateResult | ReplayedReply> =>
   runTransaction(caller, async (transaction): Promise<MandateResult> => {
