@@ -70,7 +70,7 @@ interface ProcessState {
   successiveCommits: number;
   /** How long the last batch locked the head. */
   holdMs: number;
-  /** True if the last attempt failed although its head was read: then records that are put as new are read as well. */
+  /** True if the last attempt failed without assuming its head: a record that is put as new may exist, so it is read as well. */
   readsAll: boolean;
 }
 
