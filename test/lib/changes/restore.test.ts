@@ -357,7 +357,7 @@ test("an unanswered restore of an adapter without findRestore expires", async ()
   expect((await api.post("rollback", { change_id, over_drift: "true", note: "n" })).status).toBe(200);
 });
 
-test("a signature is left out of the entry if the intent changes during the restore", async () => {
+test("signature and actor are left out of the entry if the intent changes during the restore", async () => {
   const signer = sshSigner();
   const intent = { principals: { ops: person(signer) }, policy: { signed_only: false } };
   const { api, adapter, edit, restore, readRestores, change_id } = await coreWithAppliedChange({ intent });
