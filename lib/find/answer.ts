@@ -63,8 +63,9 @@ export const findSchema = once(() =>
       )
       .describe("With group: number of matches by group; empty without it."),
     next: z.string().nullable().describe("after of the next page; null at the end."),
-    median: z.number().nullable().optional().describe("With time: the median of all that match, in seconds."),
-    max: z.number().nullable().optional().describe("With time: the longest of all that match, in seconds."),
+    timed: z.number().int().optional().describe("With time: number of matches to which both events happened."),
+    median: z.number().nullable().optional().describe("With time: the median of the timed, in seconds."),
+    max: z.number().nullable().optional().describe("With time: the longest of the timed, in seconds."),
   }),
 );
 export type FindAnswer = z.infer<ReturnType<typeof findSchema>>;

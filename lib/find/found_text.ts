@@ -31,7 +31,7 @@ export const cite = (kind: string, ids: readonly (string | number)[]): Citation[
   ids.map((id) => ({ kind, id: String(id) }));
 
 /** Describes an answer: the query, the number of matches, and the first rows or the groups. */
-export function describeFound({ query, rows, total, groups, median, max }: FindAnswer): Answer {
+export function describeFound({ query, rows, total, groups, timed, median, max }: FindAnswer): Answer {
   const hasGroups = groups.length > 0;
   const shown = hasGroups ? [] : rows.slice(0, MAX_SHOWN_ROWS);
   const omitted = total - shown.length;
@@ -39,7 +39,9 @@ export function describeFound({ query, rows, total, groups, median, max }: FindA
     text: joinLines(
       describeQuery(query, total),
       groups.map(({ key, count }) => `- ${label(key)}: ${count}`),
-      median != null && max != null ? `Median ${durationText(median)}, longest ${durationText(max)}.` : "",
+      median != null && max != null
+        ? `Median ${durationText(median)}, longest ${durationText(max)}, over ${timed} of ${total}.`
+        : "",
       shown.map(describeRow),
       !hasGroups && omitted > 0 ? `… and ${omitted} more: run the query in Find.` : "",
     ),

@@ -194,12 +194,13 @@ class QueryRun {
   }
 }
 
-function durationStatistics(durations: number[]): Pick<FindAnswer, "median" | "max"> {
-  if (durations.length === 0) return { median: null, max: null };
+function durationStatistics(durations: number[]): Pick<FindAnswer, "timed" | "median" | "max"> {
+  const timed = durations.length;
+  if (timed === 0) return { timed, median: null, max: null };
   const sorted = Float64Array.from(durations).sort();
   const middle = sorted.length >> 1;
   const median = sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-  return { median: median / 1000, max: sorted.at(-1)! / 1000 };
+  return { timed, median: median / 1000, max: sorted.at(-1)! / 1000 };
 }
 
 /** Reads the current drift episodes, by change id. */

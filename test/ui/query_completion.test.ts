@@ -56,8 +56,13 @@ describe("completion of a query", () => {
 
 describe("an answer of find", () => {
   test("durations are described in a sentence, and not at all if nothing was measured", () => {
-    expect(describeTimes({ median: 3 * 3600, max: 2 * 86_400 })).toBe("Median 3 h, longest 2 days.");
-    expect([describeTimes({ median: null, max: null }), describeTimes({})]).toEqual([undefined, undefined]);
+    expect(describeTimes({ total: 9, timed: 8, median: 3 * 3600, max: 2 * 86_400 })).toBe(
+      "Median 3 h, longest 2 days, over 8 of 9.",
+    );
+    expect([describeTimes({ total: 9, timed: 0, median: null, max: null }), describeTimes({ total: 9 })]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   test("the group is read from the normalised query", () => {

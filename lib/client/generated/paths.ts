@@ -2442,10 +2442,13 @@ export interface paths {
               /** after of the next page; null at the end. */
               next: string | null;
 
-              /** With time: the median of all that match, in seconds. */
+              /** With time: number of matches to which both events happened. */
+              timed?: number;
+
+              /** With time: the median of the timed, in seconds. */
               median?: number | null;
 
-              /** With time: the longest of all that match, in seconds. */
+              /** With time: the longest of the timed, in seconds. */
               max?: number | null;
             };
           };

@@ -17,10 +17,11 @@ export const find: Verb = {
     const q = saved === undefined ? rest.join(" ") : await findSavedQuery(session, `${saved}`);
     const query = { limit: 50, ...fields, q } as never;
     const result = await client.get("/api/find", { params: { query } });
-    const { rows, total, next, groups, median, max } = result;
+    const { rows, total, next, groups, timed, median, max } = result;
     say(`${result.query === "" ? "every change" : result.query}: ${total}`);
     if (next !== null) say(`${rows.length} shown; the next: --after ${next}`);
-    if (median != null && max != null) say(`median ${formatDuration(median)}, longest ${formatDuration(max)}`);
+    if (median != null && max != null)
+      say(`median ${formatDuration(median)}, longest ${formatDuration(max)}, over ${timed} of ${total}`);
     const groupTable =
       groups.length > 0
         ? formatTable(

@@ -4,8 +4,15 @@ import { ServiceError } from "../core/api.ts";
 import { endSentence, formatDuration } from "../core/format.ts";
 
 /** Describes the durations of matching changes; undefined if none was measured. */
-export const describeTimes = ({ median, max }: Pick<FindAnswer, "median" | "max">): string | undefined =>
-  median == null || max == null ? undefined : `Median ${describeDuration(median)}, longest ${describeDuration(max)}.`;
+export const describeTimes = ({
+  total,
+  timed,
+  median,
+  max,
+}: Pick<FindAnswer, "total" | "timed" | "median" | "max">): string | undefined =>
+  median == null || max == null
+    ? undefined
+    : `Median ${describeDuration(median)}, longest ${describeDuration(max)}, over ${timed} of ${total}.`;
 
 /** A duration in seconds, in words. */
 export const describeDuration = (seconds: number): string => formatDuration(seconds * 1000);

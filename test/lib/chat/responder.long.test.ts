@@ -29,7 +29,12 @@ test("a group and a duration are shown as the query computed them", async () => 
   const grouped = (await ask("is:applied group:tenant")).text;
   const { groups } = (await month.get("/api/find?q=is:applied%20group:tenant")).body;
   for (const { key, count } of groups) expect(grouped).toContain(`- ${key}: ${count}`);
-  expect((await ask("is:applied time:proposed-applied")).text).toMatch(/Median \d+ h \d+ min, longest \d+ d \d+ h\./);
+  const { rows, total } = (await month.get("/api/find?q=time:applied-rolledback&limit=100")).body;
+  const timed = rows.filter(({ seconds }: { seconds: number | null }) => seconds !== null).length;
+  expect(timed).toBeLessThan(total);
+  expect((await ask("time:applied-rolledback")).text).toMatch(
+    new RegExp(`Median .+, longest .+, over ${timed} of ${total}\\.`),
+  );
 });
 
 test.each([

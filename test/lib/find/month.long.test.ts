@@ -300,13 +300,13 @@ describe("time", () => {
     ["time:proposed-decided", ({ proposed, decided }: Facts) => secondsBetween(proposed, decided[0])],
     ["time:applied-rolledback", ({ applied, rolledBack }: Facts) => secondsBetween(applied, rolledBack)],
   ])("%s returns the duration of each row, the median and the longest", async (query, secondsOf) => {
-    const { rows, median: medianSeconds, max } = await find(query);
+    const { rows, timed, median: medianSeconds, max } = await find(query);
     const secondsByChange = Object.fromEntries(
       rows.map((row: { change_id: string; seconds: number }) => [row.change_id, row.seconds]),
     );
     expect(secondsByChange).toEqual(Object.fromEntries(all.map((change) => [change.id, secondsOf(change)])));
     const durations = all.map(secondsOf).filter((seconds) => seconds !== null);
-    expect([medianSeconds, max]).toEqual([median(durations), Math.max(...durations)]);
+    expect([timed, medianSeconds, max]).toEqual([durations.length, median(durations), Math.max(...durations)]);
   });
 
   test("sort:time begins with the longest", async () => {
