@@ -63,13 +63,11 @@ export async function judgeApply(
   await rejectRepeatedFailures(transaction, record);
   if (isStale) return rejectStale(transaction, record, request, isDry);
   request.step_base = await requireAllowedValues(transaction, record, readings);
-  if (!isDry) {
-    const recorded = await readRecordedBases(transaction.ledger, record);
-    const mandateBases = await requireInsideMandate(transaction, proven, { readings, recorded });
-    if (mandateBases) request.step_base = [...(request.step_base ?? []), ...mandateBases];
-  }
-  // A dry run changes nothing, so windows, freezes and moved values do not matter to it.
+  // A dry run changes nothing, so mandates, promotions, windows, freezes and moved values do not matter to it.
   if (isDry) return undefined;
+  const recorded = await readRecordedBases(transaction.ledger, record);
+  const mandateBases = await requireInsideMandate(transaction, proven, { readings, recorded });
+  if (mandateBases) request.step_base = [...(request.step_base ?? []), ...mandateBases];
   if (!isEmergencyApproved(proven, transaction.product.intent))
     requireNoHold(await listPromotionHolds(transaction, change));
   await rejectMovedLocations(transaction, change);
