@@ -18,8 +18,8 @@ import { parseMandateName } from "./rules/mandate.ts";
 import { findApprovingMandate, isMandateApproval } from "./rules/mandate_approval.ts";
 
 /**
- * Returns the change with only the consents that count: recorded after the last accepted loss of the log's end, and signed with a
- * key of the approver if the intent requires it.
+ * Returns the change with only the consents that count: signed with a key of the approver if the intent requires it and, while the
+ * change is open, recorded after the last accepted loss of the log's end. Consents of inactive mandates are flagged.
  */
 export async function filterProvenConsents(
   sources: ProofSources,

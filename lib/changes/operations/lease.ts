@@ -140,7 +140,7 @@ export async function renewLease(
   return renewed;
 }
 
-/** More leases than can exist at a time. */
+/** Maximum number of leases that one transaction shortens. */
 const MAX_SHORTENED_LEASES = 40;
 
 /** Shortens leases that were taken while the clock was ahead: they end as if taken now. */

@@ -12,9 +12,9 @@ import { recordRestore } from "./record_result.ts";
 import { nameSystem } from "./host_state.ts";
 
 /**
- * `resolved`, or the reason why not. `unknown`: the host shows the operation neither done nor undone, or not done soon after an
- * unanswered request; `open`: the adapter says that it may still take effect; `silent`: the host does not answer; `stranded`: the
- * configuration has moved each location that cannot be asked.
+ * `resolved`, or the reason why not. `unknown`: the host answers, and the operation can be recorded neither as done nor as undone
+ * yet; `open`: the adapter says that it may still take effect; `silent`: the host does not answer; `stranded`: the configuration
+ * has moved each location that cannot be asked.
  */
 export type ResolutionOutcome = "resolved" | "unknown" | "stranded" | "open" | "silent";
 
