@@ -74,7 +74,7 @@ export type ProjectedIntent = Pick<Intent, "kpis" | "principals">;
 
 /** Reads of facts that no longer change once an entry names them. */
 export interface FactReader {
-  /** Reads a change; in a missing one every text is "erased". */
+  /** Reads a change; in place of a missing one, a change with "erased" as tenant, target and summary, and without names. */
   readChange(changeId: string): Promise<ProjectedChange>;
   /** Lists the ids of the entries about a change, oldest first. */
   listEntries(changeId: string): Promise<readonly number[]>;
