@@ -146,7 +146,8 @@ async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Chec
 
 /**
  * Returns whether another process has signed with another key since this process signed. Then only the process that started last
- * continues, since otherwise both would sign every checkpoint in turn. A process without a key displaces no other.
+ * continues, since otherwise both would sign every checkpoint in turn. A process without a key replaces a signed
+ * checkpoint once, and displaces no other process.
  */
 function isDisplaced({ integrity, log }: CheckpointDeps, last: Checkpoint, key: string | null): boolean {
   const hasOtherKey = last.key !== null && last.key !== key;

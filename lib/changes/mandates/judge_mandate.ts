@@ -50,7 +50,8 @@ export async function judgeMandate(sources: MandateStatusSources, mandate: Manda
   if (at >= bounds.until) return createStatus(`It ended at ${bounds.until}.`);
   if (state === "suspended") return createStatus(`It is suspended: ${suspension?.reason}.`);
   if (state === "draft") return createStatus("It is not signed yet.");
-  if ((await findAcceptedLoss(sources)) > mandate.counts_from) return createStatus("It is suspended: loss_accepted.");
+  if ((await findAcceptedLoss(sources, mandate)) > mandate.counts_from)
+    return createStatus("It is suspended: loss_accepted.");
   const { agent } = mandate.bounds;
   if (findPrincipal(agent, product.intent)?.kind !== "agent")
     return createStatus(`${agent} is no agent of the intent.`);
@@ -62,10 +63,15 @@ export async function judgeMandate(sources: MandateStatusSources, mandate: Manda
   return createStatus(at < bounds.from ? `It begins at ${bounds.from}.` : undefined);
 }
 
-/** Returns the entry of the last accepted loss; 0 if there is none, or if it came after the moment of judgement. */
-async function findAcceptedLoss({ findLastLossId, until = Infinity }: MandateStatusSources): Promise<number> {
-  const loss = await findLastLossId();
-  return loss > until ? 0 : loss;
+/** Returns the entry of the last loss that was accepted before the moment of judgement and concerns the mandate; 0 for none. */
+async function findAcceptedLoss(
+  { findLastLossId, evidence, until = Infinity }: MandateStatusSources,
+  mandate: MandateRecord,
+): Promise<number> {
+  const lastId = await findLastLossId();
+  if (lastId <= until) return lastId;
+  const losses = (await evidence?.entriesOfType("loss_accepted", mandate.audit[0] ?? 1)) ?? [];
+  return losses.findLast(({ id }) => id <= until)?.id ?? 0;
 }
 
 /** Finds a KPI that is below its floor now by the feeds in the log, also if no suspension was recorded. */
@@ -96,7 +102,7 @@ export async function listSigners(
   const signatures = decision === "mandate" ? mandate.signatures : mandate.resumes;
   // After a loss, a revocation of a signature may be missing from the log: incomplete signatures are collected again.
   const isPending = decision === "mandate_resume" || mandate.state === "draft";
-  const lossEntry = isPending ? await findAcceptedLoss(sources) : 0;
+  const lossEntry = isPending ? await findAcceptedLoss(sources, mandate) : 0;
   const signers: string[] = [];
   for (const signature of signatures)
     if (signature.entry > lossEntry && (await isValidSignature(sources, mandate, decision, signature)))

@@ -1,9 +1,10 @@
 /** The log, the newest KPI values and the current intent decide the state of a mandate, and stored records do not. */
 import { expect, test } from "vitest";
-import { readHead } from "../../../../lib/audit/chain.ts";
+import { entryKey, readHead } from "../../../../lib/audit/chain.ts";
 import { checkDrift, checkDueDrift } from "../../../../lib/changes/check_drift.ts";
+import type { Evidence } from "../../../../lib/changes/evidence.ts";
 import { maintainMandates } from "../../../../lib/changes/mandates/narrow_revoke.ts";
-import { listSigners } from "../../../../lib/changes/mandates/judge_mandate.ts";
+import { isMandateActive, listSigners } from "../../../../lib/changes/mandates/judge_mandate.ts";
 import { restoreEdited } from "../../../../lib/changes/restore_edited.ts";
 import type { Reads } from "../../../../lib/store/store.ts";
 import { app } from "../../../../handlers/index.ts";
@@ -301,4 +302,27 @@ test("a signature is valid only for the text that was signed", async () => {
   expect(await listWith(() => ({ bounds: { ...mandate.bounds, max_affected_users: 1_000_000 } }))).toEqual([]);
   expect(await listWith(() => ({ note: "another one" }))).toEqual([]);
   expect(await listWith(() => ({ proof: other }))).toEqual([]);
+});
+
+test("a mandate is judged as of an entry by the losses before it, whatever was lost later", async () => {
+  const { activate, api } = await openWithMandates();
+  const { store, product, clock } = api.deps;
+  const id = await activate();
+  const { audit, counts_from } = (await store.get("mandates", id))!.value;
+  const entries = (await store.getMany("audit", audit.map(entryKey))).map((entry) => entry!.value);
+  const losses = [counts_from + 10, counts_from + 100];
+  const evidence = {
+    entriesAboutMandate: async () => entries,
+    entry: async (entryId: number) => entries.find((entry) => entry.id === entryId),
+    entriesOfType: async (_: string, from: number) =>
+      losses.filter((loss) => loss >= from).map((loss) => ({ id: loss })),
+  } as unknown as Evidence;
+  const { origin } = (await readHead(store))!;
+  const isActiveAt = (until: number): Promise<boolean> => {
+    const sources = { tx: store, evidence, origin, product: product!, at: clock.iso(), until };
+    return isMandateActive({ ...sources, findLastLossId: async () => losses.at(-1)! }, id);
+  };
+  expect(await isActiveAt(counts_from + 9)).toBe(true);
+  expect(await isActiveAt(counts_from + 20)).toBe(false);
+  expect(await isActiveAt(counts_from + 200)).toBe(false);
 });
