@@ -27,7 +27,7 @@ export interface ValueTest {
 export function parseTest(name: FieldName, field: Field, part: Part, moment: Moment): ValueTest {
   const value = part.value.trim();
   if (value === "") throw invalidField("q", `${name}: needs a value${describeValues(field)}`);
-  if (value === "*" && field.type !== "is")
+  if (value === "*" && !part.isQuoted && field.type !== "is")
     return {
       text: "*",
       holds: (row, context) => [readField(field, row, context)].flat().some((present) => present !== null),
@@ -99,7 +99,9 @@ function createTextTest(field: Extract<Field, { of(row: Row): readonly string[] 
     if (field.type === "names") return listShortNames(recorded).some((name) => isListedName(name, values));
     return values.includes(recorded);
   };
-  const text = values.map((value) => (/[\s",]/.test(value) ? `"${value}"` : value)).join(",");
+  const text = values
+    .map((value) => (/[\s",]/.test(value) || (part.isQuoted && value === "*") ? `"${value}"` : value))
+    .join(",");
   const mustBeRecorded = field.type === "names" || field.type === "text";
   return {
     text,

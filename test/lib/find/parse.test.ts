@@ -49,6 +49,12 @@ test("a quoted text is not parsed as a term", () => {
   expect(words.map(({ negated }) => negated)).toEqual([false, true]);
 });
 
+test("a quoted star is that name, and not any name", () => {
+  const { text, terms } = parse('tenant:"*" tenant:*');
+  expect(text).toBe('tenant:"*" tenant:*');
+  expect(terms.map(({ names }) => names)).toEqual([["*"], undefined]);
+});
+
 test("an id among the words selects that change", () => {
   const id = "chg_019a8f3e-6c1e-7b44-9d52-3e8a17c0b6f1";
   expect(parse(`${id} banner`)).toMatchObject({ ids: [{ id, negated: false }], words: [{ terms: ["banner"] }] });
