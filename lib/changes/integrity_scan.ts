@@ -25,6 +25,8 @@ interface ScanState {
   /** The pass goes down from this entry, and starts again at the log's end. */
   entry: number;
   change: string;
+  /** Number of entries, from the first one on, that scans and the complete pass before them have verified. */
+  verified: number;
   /** When a slice was last scanned; milliseconds. */
   at: number;
   mismatches: Mismatches;
@@ -47,15 +49,17 @@ export async function scanIntegrity(deps: ScanDeps): Promise<void> {
   await adoptStoredBreach(deps, store);
   const length = (await readHead(store))?.length ?? 0;
   const now = clock.now();
-  const state = (integrity.scan ??= { entry: 0, change: "", at: -Infinity, mismatches: new Map() });
+  const state = (integrity.scan ??= { entry: 0, change: "", verified: 0, at: -Infinity, mismatches: new Map() });
   // `abs`: the scan goes on if the clock was set back.
   if (integrity.breach || Math.abs(now - state.at) < MIN_PAUSE_MS) return;
   state.at = now;
   const slice = Math.max(MIN_SLICE, Math.ceil(length / MIN_SLICE));
   try {
     await requireLogEnd(deps);
-    await scanLog(deps, state, { after: Math.max(0, length - slice), end: length, withRecords: true });
-    if (state.entry <= 0) state.entry = Math.max(0, length - slice);
+    const newest = Math.max(0, length - slice);
+    await scanLog(deps, state, { after: newest, end: length, withRecords: true });
+    if (newest <= countVerifiedEntries(integrity)) state.verified = length;
+    if (state.entry <= 0) state.entry = newest;
     const after = Math.max(0, state.entry - slice);
     await scanLog(deps, state, { after, end: state.entry, withRecords: false });
     state.entry = after;
@@ -119,6 +123,10 @@ function addMismatches(mismatches: Mismatches, added: Mismatches): void {
 export const rememberMismatch = ({ scan }: Integrity, id: string, fields: Mismatch): void => {
   if (scan) addMismatches(scan.mismatches, new Map([[id, fields]]));
 };
+
+/** Counts the entries, from the first one on, that this process has verified. */
+export const countVerifiedEntries = ({ lastPass, scan }: Integrity): number =>
+  Math.max(lastPass?.verified.length ?? 0, scan?.verified ?? 0);
 
 /** Lists up to a thousand changes whose records are known not to match the log. */
 export const listKnownMismatches = ({ scan }: Integrity): Mismatches => scan?.mismatches ?? new Map();

@@ -3,6 +3,7 @@ import { readHead } from "../audit/chain.ts";
 import { readLastCheckpoint } from "../audit/checkpoint.ts";
 import { type Answer, cite, joinLines } from "../find/found_text.ts";
 import { SAVED_QUESTIONS } from "../find/saved_questions.ts";
+import { countVerifiedEntries } from "../changes/integrity_scan.ts";
 import { STATUSES } from "../changes/rules/change.ts";
 import { minuteText } from "../kit/days.ts";
 import { label } from "../kit/quote.ts";
@@ -128,10 +129,11 @@ async function describeLog(deps: OperationsDeps): Promise<Answer> {
   };
 }
 
-function describeIntegrity({ breach, lastPass }: OperationsDeps["integrity"]): string {
+function describeIntegrity(integrity: OperationsDeps["integrity"]): string {
+  const { breach } = integrity;
   if (breach)
     return `The audit log does not verify: entry ${breach.first_invalid} is the first that does not match (${breach.reason}). Writes are rejected.`;
-  const verifiedLength = lastPass?.verified?.length ?? 0;
+  const verifiedLength = countVerifiedEntries(integrity);
   if (verifiedLength === 0)
     return "No fault of the audit log is known; it was not verified since the service started: countersign audit verify.";
   return `The audit log is intact as far as it was verified: entries 1 to ${verifiedLength}.`;
