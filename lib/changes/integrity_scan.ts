@@ -64,8 +64,7 @@ export async function scanIntegrity(deps: ScanDeps): Promise<void> {
     await scanLog(deps, state, { after, end: state.entry, withRecords: false });
     state.entry = after;
     await scanPages(deps, state, slice);
-    for (const id of await listRepaired(deps, [...state.mismatches.keys()].slice(0, RECORD_BATCH_SIZE)))
-      state.mismatches.delete(id);
+    await forgetRepaired(deps, state.mismatches);
   } catch (error) {
     if (!(error instanceof LogBroken)) throw error;
     await reportBreach(deps, error.breach);
@@ -92,6 +91,20 @@ async function scanPages(deps: ScanDeps, state: ScanState, count: number): Promi
     addMismatches(state.mismatches, await scanRecords(deps, page));
     state.change = page.length < RECORD_BATCH_SIZE ? "" : page.at(-1)!.id;
     if (state.change === "") return;
+  }
+}
+
+/** Reads the changes again that were not read for longest; those that match the log are no mismatches any more. */
+async function forgetRepaired(deps: ScanDeps, mismatches: Mismatches): Promise<void> {
+  const oldest = [...mismatches].slice(0, RECORD_BATCH_SIZE);
+  const repaired = await listRepaired(
+    deps,
+    oldest.map(([id]) => id),
+  );
+  for (const [id, fields] of oldest) {
+    mismatches.delete(id);
+    // At the end of the map, so that the next cycle reads others.
+    if (!repaired.includes(id)) mismatches.set(id, fields);
   }
 }
 

@@ -66,6 +66,7 @@ export function reconcile(deps: ReconcileDeps): Promise<StateReport> {
 async function compareAll(deps: ReconcileDeps): Promise<StateReport> {
   const { store } = deps;
   const report: StateReport = { compared: 0, mismatched: 0, mismatches: [], unsettled: 0 };
+  const mismatched = new Set<string>();
   const listed = new Map<string, StateMismatch>();
   const addToReport = (mismatches: Iterable<[change_id: string, fields: readonly string[]]>): void => {
     for (const [change_id, fields] of mismatches) {
@@ -74,7 +75,7 @@ async function compareAll(deps: ReconcileDeps): Promise<StateReport> {
         earlier.fields = addFields(earlier.fields, fields);
         continue;
       }
-      report.mismatched++;
+      report.mismatched = mismatched.add(change_id).size;
       if (listed.size >= MAX_LISTED_MISMATCHES) continue;
       const mismatch = { change_id, fields };
       listed.set(change_id, mismatch);

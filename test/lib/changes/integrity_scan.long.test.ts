@@ -57,6 +57,24 @@ describe("a record", () => {
     ],
   ];
 
+  test("that was repaired is forgotten, also while a hundred others are not", async () => {
+    const api = await service();
+    const ids: string[] = [];
+    for (let count = 0; count < 101; count++) ids.push((await api.propose({ target: `ui.b${count}` })).change_id);
+    const originals = await Promise.all(ids.map((id) => readStoredRecord(api, id)));
+    for (const [index, { change, ...state }] of originals.entries())
+      await editStore(api.deps, (tx) =>
+        tx.put("changes", ids[index]!, { ...state, change: { ...change, status: "denied" as const } }),
+      );
+    await cycle(api.deps);
+    expect(listKnownMismatches(api.deps.integrity).size).toBe(101);
+    const last = [...listKnownMismatches(api.deps.integrity).keys()].at(-1)!;
+    await editStore(api.deps, (tx) => tx.put("changes", last, originals[ids.indexOf(last)]!));
+    await cycle(api.deps);
+    await cycle(api.deps);
+    expect(listKnownMismatches(api.deps.integrity).size).toBe(100);
+  });
+
   test.each(EDITS)("that was %s is reported by the next cycle, and can be rebuilt", async (_, fields, tamper) => {
     const api = await service();
     await api.bring("pending_consent");

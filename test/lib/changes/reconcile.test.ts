@@ -156,6 +156,20 @@ test("deleted records are found at the start, in the middle and at the end of th
   expect(mismatches).toEqual(deleted.map((change_id) => ({ change_id, fields: ["record"] })));
 });
 
+test("a change counts once, also beyond the hundred that are listed", async () => {
+  const api = await core();
+  const ids: string[] = [];
+  for (let count = 0; count < 102; count++) ids.push(await api.bring("denied"));
+  // The record is read first, and the entries that it does not name later.
+  for (const id of ids)
+    await api.deps.store.transact(async (tx) => {
+      const record = fromStoredChange((await tx.get("changes", id))!);
+      tx.put("changes", id, { ...record, audit: [] });
+    });
+  const { mismatches, mismatched } = await reconcile(api.deps);
+  expect([mismatches.length, mismatched]).toEqual([100, 102]);
+});
+
 /** Appends a correctly chained entry with any content, and lists it in the change's record. */
 async function appendEntry(api: Core, change_id: string, event_type: EventType, detail: object) {
   const { store, sha256, clock } = api.deps;
