@@ -43,7 +43,7 @@ function requireValidSecret(text: string, source: string): string {
 }
 
 /** Faults of secrets: text that a shell, an env file or an editor adds, and that is not part of the secret. */
-const SECRET_PROBLEMS: readonly (readonly [RegExp, string])[] = [
+const SECRET_PROBLEMS: readonly (readonly [pattern: RegExp, problem: string])[] = [
   [/^\uFEFF/, "must not begin with a byte order mark; save the file as UTF-8 without one"],
   [/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u, "must be one line without control or invisible characters; remove them"],
   [/^\s|\s$/, "must not have white space before or after the secret; remove it"],

@@ -17,7 +17,7 @@ export function fieldRows({ properties = {}, required = [] }: JsonSchema, prefix
 }
 
 /** Lists the unnamed shapes within a field, each with the suffix of its fields' names, such as `[]` for a list. */
-function listInnerShapes(schema: JsonSchema): [string, JsonSchema][] {
+function listInnerShapes(schema: JsonSchema): [suffix: string, shape: JsonSchema][] {
   if (schema.properties) return [["", schema]];
   const options = [...(schema.anyOf ?? []), ...((schema["oneOf"] as JsonSchema[] | undefined) ?? [])];
   if (options.length > 0) return options.flatMap(listInnerShapes);

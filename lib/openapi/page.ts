@@ -176,7 +176,7 @@ function answerRows(status: string, response: ApiResponse): string[] {
   if (status !== "default") return [row([status, escapeHtml(response.description), media])];
   const { kindCodes, ownCodes } = readErrorCodes(response);
   const groups = [...groupByStatus(ownCodes)].sort(([a], [b]) => a - b);
-  const rows: [string, readonly string[]][] = [
+  const rows: [group: string, codes: readonly string[]][] = [
     ...groups.map(([group, codes]): [string, string[]] => [String(group), codes]),
     ["other", kindCodes],
   ];

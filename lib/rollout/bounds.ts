@@ -64,7 +64,7 @@ function distanceFromBest(watched: WatchedKpi, { mean, range, n }: Arm): number 
 }
 
 /** Returns both roots of a·x² + b·x + c, smaller first; undefined if the interval between them is unbounded. */
-function solve(a: number, b: number, c: number): [number, number] | undefined {
+function solve(a: number, b: number, c: number): [smaller: number, larger: number] | undefined {
   const square = b * b - 4 * a * c;
   if (!(a > 0) || !(square >= 0)) return undefined;
   const root = Math.sqrt(square);

@@ -71,7 +71,7 @@ function compareKpis(old: Intent, next: Intent): Difference[] {
 /** Compares rules that restrict changes, each as a sentence; `ruleKind` such as `a guardrail`. */
 const compareSentences = (
   field: string,
-  [old, next]: readonly [readonly string[], readonly string[]],
+  [old, next]: readonly [old: readonly string[], next: readonly string[]],
   ruleKind: string,
 ): Difference[] =>
   groupByEffect([...new Set([...old, ...next])], [(rule) => old.includes(rule), (rule) => next.includes(rule)]).flatMap(

@@ -38,14 +38,14 @@ export function compareTargets(
   }));
 }
 
-/** Returns the effect of a changed limit: a larger number is wider. Where it is narrower, callers swap the two numbers. */
+/** Returns the effect of a changed limit: a larger number is wider. For a quorum, callers swap the two numbers. */
 export const compareNumbers = (old: number, next: number): Effect => (next > old ? "wider" : "narrower");
 
 /** Groups names by the effect that a changed permission has on them. */
 export function groupByEffect(
   names: readonly string[],
-  [old, next]: readonly [(name: string) => boolean, (name: string) => boolean],
-): [Effect, string[]][] {
+  [old, next]: readonly [old: (name: string) => boolean, next: (name: string) => boolean],
+): [effect: Effect, names: string[]][] {
   const namesWithEffect = (effect: Effect) =>
     names.filter((name) => old(name) !== next(name) && next(name) === (effect === "wider"));
   return (["wider", "narrower"] as const)

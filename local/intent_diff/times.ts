@@ -45,7 +45,7 @@ function inNextYear(at: number): number {
 }
 
 /** Joins neighbouring moments at which only one of the intents denies applies; `open`: the new one allows them. */
-function findSpans(moments: readonly number[], isDenied: (at: number) => readonly [boolean, boolean]) {
+function findSpans(moments: readonly number[], isDenied: (at: number) => readonly [was: boolean, is: boolean]) {
   const spans: { from: number; to: number; open: boolean }[] = [];
   for (const [index, at] of moments.entries()) {
     const [was, is] = isDenied(at);

@@ -4,7 +4,7 @@ import type { Declaration } from "../../http/endpoint.ts";
 
 type Routed = Pick<Declaration, "method" | "path" | "product" | "reads">;
 
-/** `docs` needs no store, `health` and `read` read it; `product` and `agent` write to it. */
+/** `docs` needs no store, `read` reads it, `health` also proves that writes work; `product` and `agent` write to it. */
 export const GROUPS = ["docs", "health", "read", "product", "agent"] as const;
 export type Group = (typeof GROUPS)[number];
 
@@ -37,7 +37,7 @@ export function functionGroup({ path, product, ...declaration }: Routed): Group 
   return product ? "product" : "agent";
 }
 
-/** Returns the access to the store that an endpoint needs. */
+/** Returns the access with which the store is opened for an endpoint. */
 export function tableAccess(endpoint: Routed): Access {
   const group = functionGroup(endpoint);
   if (group === "docs" || endpoint.path === "/livez") return "none";

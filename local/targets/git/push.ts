@@ -40,7 +40,7 @@ function describeServerText(stderr: string): string {
 }
 
 /** Known failures with advice. */
-const FAILURES: [RegExp, string][] = [
+const FAILURES: [pattern: RegExp, advice: string][] = [
   [/couldn't find remote ref/, "the branch does not exist; create it with a first commit"],
   [/Host key verification failed/, "the server's host key is not the one in the known hosts file; correct the file"],
   [

@@ -82,7 +82,7 @@ export function parseRemote(options: RemoteOptions): Remote {
   const isHttp = scheme === "https" || scheme === "http";
   if (token !== undefined && (!isHttp || !/^[!-~]+$/.test(token)))
     throw new TypeError("token must be printable ASCII, and is for an https address");
-  const config: [string, string][] = [
+  const config: [key: string, value: string][] = [
     ["core.hooksPath", "/dev/null"],
     ["core.fsmonitor", "false"],
     ["core.attributesFile", "/dev/null"],
@@ -124,7 +124,7 @@ export function parseRemote(options: RemoteOptions): Remote {
 }
 
 /** Settings as environment variables, which no list of processes shows. */
-function configEnv(config: readonly (readonly [string, string])[]): Record<string, string> {
+function configEnv(config: readonly (readonly [key: string, value: string])[]): Record<string, string> {
   const pairs = config.flatMap(([key, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, key],
     [`GIT_CONFIG_VALUE_${index}`, value],
