@@ -237,14 +237,10 @@ function readWebhookSecret(variable: string, env: Environment): string | undefin
 }
 
 function checkAdapter(options: Options): void {
+  if (options.targets) replaceAdapter(options);
   const { state, productConfig, productAdapter, targets, adapterSecret, productIntent, warnings } = options;
   if (productConfig && productAdapter)
     throw new OptionError("--product-config and --product-adapter exclude each other: a product has one adapter", 1);
-  if (targets && (productConfig || productAdapter))
-    throw new OptionError(
-      "--targets excludes --product-config and --product-adapter: list the file or webhook among its systems",
-      1,
-    );
   if (productAdapter && !adapterSecret)
     throw new OptionError("--product-adapter needs SVC_ADAPTER_SECRET, which signs what is sent", 1);
   const flags = { "--product-config": productConfig, "--product-adapter": productAdapter, "--targets": targets };
@@ -254,6 +250,15 @@ function checkAdapter(options: Options): void {
     warnings.push(
       "--product-config writes a file of this machine; where processes of several machines share the database, use --product-adapter",
     );
+}
+
+/** Removes the adapter that `--targets` replaces, such as the one that `npm start` states, with a warning. */
+function replaceAdapter(options: Options): void {
+  for (const key of ["productConfig", "productAdapter"] as const) {
+    if (options[key] === undefined) continue;
+    options.warnings.push(`--${TABLE[key].flag} has no effect with --targets: list it among its systems`);
+    options[key] = undefined;
+  }
 }
 
 function checkLink({ crossLinkPort, crossLinkPeers, crossLinkSecrets, crossLinkHost, warnings }: Options): void {

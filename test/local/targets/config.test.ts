@@ -196,12 +196,18 @@ test.each([
 );
 
 test.each(["--product-config=config.json", "--product-adapter=https://crm.example/hook"])(
-  "--targets excludes %s",
+  "--targets replaces %s and says so",
   async (other) => {
     const path = await writeTargets({ systems: [FILE] });
-    expect(() => parseOptions([`--targets=${path}`, other], { SVC_ADAPTER_SECRET: ENV.CRM_SECRET })).toThrow(
-      "--targets excludes --product-config and --product-adapter",
-    );
+    const parsed = parseOptions([other, `--targets=${path}`, "--product-intent=intent.json"], {});
+    expect(parsed).toMatchObject({
+      options: {
+        targets: path,
+        productConfig: undefined,
+        productAdapter: undefined,
+        warnings: [`${other.split("=")[0]} has no effect with --targets: list it among its systems`],
+      },
+    });
   },
 );
 
