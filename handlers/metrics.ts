@@ -15,7 +15,7 @@ export const metrics = endpoint(
     description: "Figures of the product and of this process in the Prometheus text format.",
     example: {},
     input: z.object({}),
-    output: z.string().meta({ examples: ["# TYPE countersign_tick counter\ncountersign_tick 12\n"] }),
+    output: z.string().meta({ examples: ["# TYPE countersign_cycles_total counter\ncountersign_cycles_total 12\n"] }),
   },
   async (_input, { deps }: Call<OperationsDeps>) => {
     const text = (await formatBusinessMetrics(addRequestCache(deps))) + ((await deps.metrics?.text()) ?? "");

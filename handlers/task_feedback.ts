@@ -15,7 +15,7 @@ export const taskFeedback = endpoint(
     summary: "Rate a completed task",
     operation: "rateTask",
     description: "Rates the result of a completed task, 1 to 5; a later rating replaces the earlier one.",
-    example: { task_id: "task_01980a3f-52cc-7c51-8f0e-6d3f1f6a9b20", rating: 4, comment: "Short and to the point." },
+    example: { task_id: "tsk_01980a3f-52cc-7c51-8f0e-6d3f1f6a9b20", rating: 4, comment: "Short and to the point." },
     token: "protect_all",
     input: z.object({
       task_id: changeId().describe("The completed task."),

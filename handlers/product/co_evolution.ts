@@ -27,7 +27,7 @@ export const coEvolution = endpoint(
           .object({
             kept: z.number().describe("Insights that are kept."),
             unrelated: z.number().describe("Insights of unrelated products."),
-            refused: z.number().describe("Insights that were not well-formed."),
+            refused: z.number().describe("Insights that were malformed, or that the peer may not send."),
           })
           .describe("Number of received insights, by result."),
       }),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry_hash.ts";
 import { sha256 } from "../../local/node_ports.ts";
 import type { AuditEntry, Change, ChangeDetail } from "../../local/ui/core/api_types.ts";
-import { formatNumber, formatPeople, formatSigned } from "../../local/ui/core/format.ts";
+import { formatInputTime, formatNumber, formatPeople, formatSigned } from "../../local/ui/core/format.ts";
 import { checkEntries, hasOwnHash } from "../../local/ui/domain/audit_check.ts";
 import { listCautions, omitDescribed } from "../../local/ui/domain/cautions.ts";
 import { draftFromChange } from "../../local/ui/domain/draft.ts";
@@ -299,4 +299,24 @@ test("valid JSON has no fault", () => {
 test("forms offer the product's KPIs, or the standard ones if it has none", () => {
   expect(listOfferedKpis(["lead_time"])).toEqual(["lead_time"]);
   expect(listOfferedKpis([])).toContain("nrr_quarterly");
+});
+
+test("the time in a field is that of the reader's time zone", () => {
+  const zone = process.env["TZ"];
+  const at = Date.parse("2026-11-20T23:30:00Z");
+  try {
+    for (const [name, text] of [
+      ["UTC", "2026-11-20T23:30"],
+      ["Asia/Tokyo", "2026-11-21T08:30"],
+      ["America/New_York", "2026-11-20T18:30"],
+    ] as const) {
+      process.env["TZ"] = name;
+      expect(formatInputTime(at)).toBe(text);
+      // The form sends what the field shows.
+      expect(new Date(formatInputTime(at)).getTime()).toBe(at);
+    }
+  } finally {
+    if (zone === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = zone;
+  }
 });

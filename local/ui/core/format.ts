@@ -46,6 +46,10 @@ export const formatCount = (count: number, singular: string, plural = `${singula
 /** `20 Nov 2026, 14:03`, in the reader's own time zone. */
 export const formatDateTime = (at: string | number): string => dateTimeFormat.format(new Date(at));
 
+/** `2026-11-20T14:03` in the reader's own time zone, as a field for date and time takes it. */
+export const formatInputTime = (at: number): string =>
+  new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+
 /** `14:03`. */
 export const formatTime = (at: number): string => timeFormat.format(at);
 

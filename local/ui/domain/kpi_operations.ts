@@ -10,8 +10,8 @@ const MAX_BEFORE_FALL = 5;
 export function listOperationQueries(points: readonly KpiPoint[]): string[] {
   const first = points[0];
   if (!first) return [];
-  // `>` excludes the day that it names.
-  const day = new Date((first.at - DAY_S) * 1000).toISOString().slice(0, 10);
+  // `>` excludes the day that it names, which ends by the clock of the reader's time zone.
+  const day = new Date((first.at - 2 * DAY_S) * 1000).toISOString().slice(0, 10);
   return [`applied:>${day} sort:applied`, `rolledback:>${day}`];
 }
 

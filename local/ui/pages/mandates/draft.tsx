@@ -12,6 +12,7 @@ import { parseValue } from "../../domain/kinds.ts";
 import { describeBounds, useMandates } from "../../domain/mandates.ts";
 import { formatTitle } from "../../domain/statuses.ts";
 import { CheckList, type FieldData, FieldList, Suggestions } from "../../parts/field.tsx";
+import { formatInputTime } from "../../core/format.ts";
 import { Failure } from "../../parts/notice.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { SubmitButton, useIdempotencyKeys, useSubmit } from "../../parts/form_submit.tsx";
@@ -97,7 +98,7 @@ export function DraftForm({ rule }: { rule: MandatesRule }) {
     targets: rule.targets.join(", "),
     tenants: "all",
     hours: "24",
-    until: new Date(Date.now() + Math.min(rule.max_days, 7) * DAY_MS).toISOString().slice(0, 16),
+    until: formatInputTime(Date.now() + Math.min(rule.max_days, 7) * DAY_MS),
   }));
   const key = useIdempotencyKeys();
   const { json: schema, fault } = parseValue("config", text["schema"] ?? "");
