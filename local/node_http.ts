@@ -117,7 +117,7 @@ export async function serveHttp(
     openSockets.add(socket);
     socket.once("close", () => openSockets.delete(socket));
   });
-  // Node also considers a connection idle while its last response is being sent, and not idle if it never had a response.
+  // As in Node, a connection without any response yet is not idle; unlike in Node, nor is one whose last response is being sent.
   server.closeIdleConnections = () => {
     for (const socket of openSockets)
       if (socket.bytesWritten > 0 && requests.listPending(socket).length === 0) socket.destroy();

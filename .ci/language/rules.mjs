@@ -58,7 +58,7 @@ const NAME_TERMS = [
   ["put back|take back|take up", "restore, roll back, resume"],
 ];
 
-/** Names in which such a word is the field's own. */
+/** Declared names that may contain such a word. */
 const ALLOWED_NAMES = new Set([
   "Contended",
   "HELD_MESSAGE",
@@ -135,8 +135,8 @@ function selectAuthored(line) {
 
 const WEAK_START = /^\s*(?:\/\*\*|\*|\/\/|"""|#)\s+(What|Whether|Of|So|Whoever|Those|Where|That|How often)\b/;
 const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/;
-/** `dueAt` and `expiresAt` are times, as in the fields of records. */
 const EXPORTED_FUNCTION = /^export (?:async )?(?:function\*? (\w+)|const ([a-z]\w*) = (?:async )?(?:<|\(|\w+ =>))/;
+/** A preposition at the end of a name; `dueAt` and `expiresAt` are times, as in the fields of records. */
 const PREPOSITION = /(?<!(?:Due|ed|s))At$|(?:Of|In|On|To|With|By|From|After|Before|Against|Under|Over|Into|Upon)$/;
 const TITLE = /^\s*(?:test|it|describe|tried)(?:\.\w+)*(?:\([^"'`]*\))?\(\s*["'`](.+?)["'`],/;
 const MAX_TITLE_LENGTH = 90;

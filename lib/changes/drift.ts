@@ -65,7 +65,7 @@ export interface DriftCheck {
   checked: number;
   /** When the round began. */
   round_at: string;
-  /** Id of an apply: the owners that were applied before it are still to be verified; `null`: the round is complete. */
+  /** Id of the entry of an apply: owners of targets that were applied before it are still to be verified; `null`: none is. */
   next: number | null;
   /** True if a target of the round could not be read. */
   missed: boolean;

@@ -44,7 +44,7 @@ export interface ValueJudgement {
   /** The first target that has never held a number. */
   first?: string | undefined;
   /** The first target that held no number at the beginning of its limit's hours. */
-  setLater?: string | undefined;
+  absentAtStart?: string | undefined;
   /** Numbers that targets hold without any applied change, to be recorded. */
   step_base?: readonly StepBase[] | undefined;
 }
@@ -53,21 +53,21 @@ export interface ValueJudgement {
 export async function judgeValues(ledger: Ledger, change: LimitedChange, facts: ValueFacts): Promise<ValueJudgement> {
   const steps = listSteps(change, facts.policy);
   let first: string | undefined;
-  let setLater: string | undefined;
+  let absentAtStart: string | undefined;
   try {
     requireSchemas(change, facts.policy, validateValue);
     for (const step of steps) {
       const base = await findBase(ledger, step, facts);
       requireStep(step, base);
       if (base === "first") first ??= step.entry.target;
-      else if ("setLater" in base) setLater ??= step.entry.target;
+      else if ("absentAtStart" in base) absentAtStart ??= step.entry.target;
     }
   } catch (error) {
     if (error instanceof AppError && error.code === "value_not_allowed") return { error };
     throw error;
   }
   const step_base = await listUnownedBases(ledger, steps, facts);
-  return { first, setLater, ...(step_base.length > 0 && { step_base }) };
+  return { first, absentAtStart, ...(step_base.length > 0 && { step_base }) };
 }
 
 const UNREADABLE = { unknown: "its target system cannot be read now; try again later" };
@@ -82,13 +82,13 @@ export async function findBase(ledger: Ledger, step: LimitedStep, facts: ValueFa
   for await (const value of ledger.valuesSince(entry, moment)) {
     // A value without the member is no base: the next value is tried.
     const base = "readNumbers" in value ? findRecordedBase(value.readNumbers, step) : toBase(value, member);
-    if (base) return "setLater" in value && typeof base === "object" ? { ...base, setLater: true } : base;
+    if (base) return "absentAtStart" in value && typeof base === "object" ? { ...base, absentAtStart: true } : base;
   }
   const currentBase = findRecordedBase(facts.recorded ?? [], step) ?? findSystemBase(step, facts);
   if (currentBase) return currentBase;
   const lastValue = await ledger.lastValue(entry);
   const lastBase = lastValue && toBase(lastValue, member);
-  return typeof lastBase === "object" ? { ...lastBase, setLater: true } : (lastBase ?? "first");
+  return typeof lastBase === "object" ? { ...lastBase, absentAtStart: true } : (lastBase ?? "first");
 }
 
 function findSystemBase({ entry, member }: LimitedStep, { readings = [] }: ValueFacts): StepBaseResult | undefined {

@@ -28,7 +28,7 @@ export async function findNextDue(baseDeps: OperationsDeps): Promise<number> {
     findNextDriftCheck(deps),
     findNextApply(deps),
   ]);
-  // `outcome` is NOW also while the projections are behind: `limits` may then lack waiting changes.
+  // While the projections are behind, `outcome` is NOW; `limits` may then lack waiting changes, or be no number.
   return isUnfinished || outcome === NOW ? NOW : Math.min(outcome, limits, drift, apply);
 }
 

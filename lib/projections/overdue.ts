@@ -59,8 +59,8 @@ export async function listPendingSince(deps: ProjectionDeps, moment: number, max
 }
 
 /**
- * Lists changes that were approved before a moment, until a page reaches `maxItems`. They are in order of proposal, so up to
- * `maxScanned` rows are read.
+ * Lists changes that were approved before a moment. The rows are in order of proposal, not of approval, so all of them are read,
+ * at most `maxScanned`. Reading stops after the page that reaches `maxItems`: the list may be longer by a part of a page.
  */
 export async function listApprovedSince(
   deps: ProjectionDeps,
@@ -125,7 +125,7 @@ async function listOldest<T extends { id: string }>(
   return items;
 }
 
-/** Lists the overdue items of a kind, up to `maxItems`. */
+/** Lists the overdue items of a kind, at least `maxItems` if there are as many; of approved changes, those in the first rows. */
 export function listOverdueItems(
   deps: ProjectionDeps,
   ageClass: AgeClass,

@@ -118,7 +118,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
     const { record, outcome } = await attempts.resolve(change, entry, signal);
     if (outcome === "open") throw new Error(describeOpenAttempt(change, record!));
     const wasRollingBack = record?.state === "rolling_back" && record.applied_at !== undefined;
-    // It is unclear what the rollback set: this apply ends it, and sets the value again.
+    // It is unclear what the rollback set: the change counts as applied again, and `restores.run` sets its value if it is gone.
     if (wasRollingBack) await effects.cancel(change, { ...record, state: "applied" });
     if (record?.state === "applied" || wasRollingBack) {
       if (!setsValue(change)) return { result: "applied" };

@@ -39,9 +39,9 @@ export function expandTemplate(template: string, values: TemplateValues): string
 
 function findValueProblem(name: keyof TemplateValues, value: string, suffix: string): string | undefined {
   if (name === "tenant" && value.includes("/")) return `${JSON.stringify(value)} contains /`;
-  // The suffix must not begin within the value, even partly: in acme_ + __ the end of the value would be ambiguous.
+  // The suffix must not begin within the value, even partly: acme___ could be acme_ and __, or acme and ___.
   if (suffix !== "" && (value + suffix).indexOf(suffix) !== value.length)
-    return `${JSON.stringify(value)} contains ${JSON.stringify(suffix)}, which follows it there`;
+    return `${JSON.stringify(value)} has no clear end before ${JSON.stringify(suffix)}, which follows it in the key`;
   const isDots = value.split("/").some((segment) => segment === "." || segment === "..");
   return isDots ? `${JSON.stringify(value)} has a segment . or ..` : undefined;
 }

@@ -70,7 +70,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
             `${field}.required`,
             2,
             compareNumbers(is.required, was.required),
-            `An emergency now needs consents of ${is.required}; it needed ${was.required}.`,
+            `An emergency now needs ${is.required === 1 ? "1 consent" : `${is.required} consents`}; it needed ${was.required}.`,
           ),
         ]
       : []),

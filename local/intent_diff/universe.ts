@@ -104,8 +104,11 @@ function describeTargets(targets: readonly string[], all: readonly string[]): st
 function formatTenants(tenants: readonly string[], all: readonly string[]): string {
   if (tenants.length === all.length) return "";
   const names = tenants.filter((tenant) => tenant !== OTHER_TENANT).map((tenant) => JSON.stringify(tenant));
-  const words = tenants.includes(OTHER_TENANT) ? [...names, "every tenant that no rule names"] : names;
-  return ` for ${tenants.length === 1 && names.length === 1 ? "tenant" : "tenants"} ${words.join(", ")}`;
+  const parts = [
+    ...(names.length > 0 ? [`${names.length === 1 ? "tenant" : "tenants"} ${names.join(", ")}`] : []),
+    ...(tenants.includes(OTHER_TENANT) ? ["every tenant that no rule names"] : []),
+  ];
+  return ` for ${parts.join(" and ")}`;
 }
 
 /** Describes people. */

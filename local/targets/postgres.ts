@@ -58,13 +58,13 @@ const buildBegin = (
 /** Builds the statements on one column. */
 function buildStatements({ table, keyColumn, valueColumn }: PostgresTargetOptions) {
   const [tableName, key, value] = [parseTable(table).map(quote).join("."), quote(keyColumn), quote(valueColumn)];
-  const isExpected = `${key} = $1 and xmin = $2::text::xid and ${value}::text is not distinct from $3`;
+  const expectedRow = `${key} = $1 and xmin = $2::text::xid and ${value}::text is not distinct from $3`;
   const insert = `insert into ${tableName} (${key}, ${value}) values`;
   return {
     read: `select ${value}::text as text, xmin::text from ${tableName} where ${key} = $1`,
     insert: `${insert} ($1, $2) on conflict (${key}) do nothing`,
-    update: `update ${tableName} set ${value} = $4 where ${isExpected}`,
-    remove: `delete from ${tableName} where ${isExpected}`,
+    update: `update ${tableName} set ${value} = $4 where ${expectedRow}`,
+    remove: `delete from ${tableName} where ${expectedRow}`,
     columns: `select ${key}, ${value} from ${tableName} limit 0`,
     // Planning and opening a statement checks rights and the unique index; nothing of it is carried out.
     plans: [
@@ -141,8 +141,8 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
       const current = await readRow(client, entry);
       const isUnchanged = current.version === expected.version;
       if (rowCount === 0 && !isUnchanged) return { done: false, index, conflict: current };
-      // A row that is absent before and after its removal is done.
-      if (!isEqual(current, next) || (rowCount !== 1 && !isUnchanged)) return { done: false, rejected: NOTHING_SET };
+      // If no row was written, the row must have the value already, or was absent and is to be removed.
+      if (!isEqual(current, next) || rowCount! > 1) return { done: false, rejected: NOTHING_SET };
       versions[index] = current.version;
     }
     return { done: true, versions };

@@ -15,12 +15,12 @@ const STRATEGY_MEMBERS = ["name", "title", "disabled", "parameters", "constraint
 const ROLLOUT_PARAMETERS = ["rollout", "stickiness", "groupId"];
 const PERCENTAGE = /^(?:100|[1-9]?\d)$/;
 
-/** Removes members that mean the same as no member: null, false, empty text and empty lists. */
+/** Removes members that mean the same as no member: undefined, null, false, empty text and empty lists. */
 const compact = (object: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(object).filter(
       ([, member]) =>
-        member !== null && member !== false && member !== "" && !(Array.isArray(member) && member.length === 0),
+        ![undefined, null, false, ""].includes(member as string) && !(Array.isArray(member) && member.length === 0),
     ),
   );
 
@@ -31,8 +31,6 @@ function toStrategy(strategy: JsonObject): JsonObject {
     Array.isArray(member) ? member.map((one) => (isObject(one) ? compact(one) : one)) : [];
   return compact({
     ...strategyMembers,
-    title: strategyMembers["title"] ?? null,
-    disabled: strategyMembers["disabled"] ?? false,
     parameters: strategyMembers["parameters"] ?? {},
     constraints: list(strategyMembers["constraints"]),
     variants: list(strategyMembers["variants"]),

@@ -28,10 +28,11 @@ const TYPES: Readonly<Record<string, AppliesTo>> = {
 const PATTERN =
   /^\^(?:(?:\[\^?(?:[^\][\\^-]|\\[\\\][^$.*+?(){}|/-]|\\[dw]|-)+\]|\\(?:[\\^$.*+?()[\]{}|/]|[dw])|[^\\^$.*+?()[\]{}|])(?:\{\d{1,3}(?:,\d{1,3})?\})?)*\$$/u;
 const MAX_RANGES = 2;
-const MAX_PATTERN_LENGTH = 256;
+/** Maximum length of a text that is matched with a pattern; a longer one matches none. */
+const MAX_MATCHED_LENGTH = 256;
 
 function matchesPattern(pattern: unknown, text: string): boolean {
-  if (typeof pattern !== "string" || !PATTERN.test(pattern) || countCharacters(text) > MAX_PATTERN_LENGTH) return false;
+  if (typeof pattern !== "string" || !PATTERN.test(pattern) || countCharacters(text) > MAX_MATCHED_LENGTH) return false;
   if ((pattern.match(/\{\d+,\d+\}/g) ?? []).length > MAX_RANGES) return false;
   try {
     return new RegExp(pattern, "u").test(text);

@@ -80,8 +80,8 @@ function adversary(seed: number, ids: readonly string[]) {
     ...sometimes({ "mcp-session-id": "x", "last-event-id": "1", "x-forwarded-user": "ana" }),
     ...sometimes({ "x-forwarded-host": "evil.example", forwarded: "for=ana" }),
     ...(below(8) === 0 ? { origin: pick(["null", "https://evil.example", ORIGIN]) } : {}),
-    // Two Authorization headers, joined by the server into one. The wrong admin token is deliberate: a valid one
-    // would make the request the admin's.
+    // Two Authorization headers, joined by the server into one, which is not the agent's secret. With the valid admin token
+    // such a request would be the admin's, so this replaces the token.
     ...(below(12) === 0 ? { authorization: `${asAgent.authorization}, Basic x`, "x-svc-admin-token": "wrong" } : {}),
   });
 

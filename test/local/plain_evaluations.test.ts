@@ -53,15 +53,16 @@ async function serveBoth({ deps }: TestService) {
   const fastPath = { count: 0 };
   const serve = async (withFastPath: boolean) => {
     const metrics = processMetrics("1");
-    const own = Object.assign(deps, { Response: FastResponse, measure: metrics.measured });
-    const evaluations = plainEvaluations(own, metrics.observe);
+    // Both servers share `deps`; each app keeps the `measure` with which it was created.
+    const served = Object.assign(deps, { Response: FastResponse, measure: metrics.measured });
+    const evaluations = plainEvaluations(served, metrics.observe);
     const counting: typeof evaluations = {
       ...evaluations,
       answer: (req) => evaluations.answer(req)?.then((answered) => ((fastPath.count += answered ? 1 : 0), answered)),
     };
     const limits = { ...LIMITS, stopTimeout: 2 ** 31 - 1 };
-    const options = { host: "127.0.0.1", port: 0, deps: own, limits, ...(withFastPath && { plain: counting }) };
-    const server = await serveHttp(createHostGuard(own)(app(own)), options);
+    const options = { host: "127.0.0.1", port: 0, deps: served, limits, ...(withFastPath && { plain: counting }) };
+    const server = await serveHttp(createHostGuard(served)(app(served)), options);
     running.push(server);
     const counts = async () => (await metrics.text()).split("\n").filter((line) => /requests_total\{/.test(line));
     return { url: server.url, counts };

@@ -28,13 +28,13 @@ export function requireGate(adapter: ProductAdapter | undefined, key: TargetKey)
 /** Returns the answer to a request for a release; writes nothing. Errors: 400 `no_target_system`. */
 export async function askGate(deps: ChangesDeps, question: GateQuestion): Promise<GateDecision> {
   requireGate(deps.product!.adapter, question);
-  return waitWhileUndecided(() =>
+  return answerWaitingIfUndecided(() =>
     runTransaction<GateDecision>({ deps }, (transaction) => judgeRelease(transaction, question)),
   );
 }
 
 /** Returns a decision; `waiting` while the service decides nothing. */
-export async function waitWhileUndecided(decide: () => Promise<GateDecision>): Promise<GateDecision> {
+export async function answerWaitingIfUndecided(decide: () => Promise<GateDecision>): Promise<GateDecision> {
   try {
     return await decide();
   } catch (error) {

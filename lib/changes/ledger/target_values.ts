@@ -10,13 +10,14 @@ import { findOwner, type LedgerSources } from "./targets.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
 /** A value that a target held, the numbers that an apply read from it, or the reason why the value is not known. */
-export type BaseValue = (StoredValue & object & { setLater?: true }) | { readNumbers: readonly StepBase[] };
+export type BaseValue = (StoredValue & object & { absentAtStart?: true }) | { readNumbers: readonly StepBase[] };
 
 type StoredValue = { value: unknown } | { unknown: string } | undefined;
 
 /**
  * Yields the value that a target held at a moment and the values set since, oldest first, as bases for a step. Each value is read
- * only when the caller requests the next one. `setLater`: the target did not hold the value at that moment.
+ * only when the caller requests the next one. `absentAtStart`: the target did not hold the value at that
+ * moment.
  */
 export async function* readValuesSince(
   sources: LedgerSources,
@@ -35,12 +36,12 @@ export async function* readValuesSince(
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
   const readNumbers = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => isSameTarget(base, target));
   if (!start && readNumbers && readNumbers.length > 0) yield { readNumbers };
-  // A value set earlier and rolled back still counts as a base.
+  // A value that was set before the moment and rolled back still counts as a base, though the target no longer held it.
   const earlier = start || applies.length === 0 ? undefined : await readLastValue(sources, target, moment);
-  if (earlier) yield { ...earlier, setLater: true };
+  if (earlier) yield { ...earlier, absentAtStart: true };
   for (const { change_id } of applies) {
     const value = findSetValue(await readVerified(sources, change_id), target);
-    if (value) yield { ...value, setLater: true };
+    if (value) yield { ...value, absentAtStart: true };
   }
 }
 

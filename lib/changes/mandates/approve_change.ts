@@ -131,9 +131,9 @@ export function judgeSchema(change: Change, { limits }: Pick<EffectiveBounds, "l
 }
 
 /** Returns the limit of a mandate that values violate. */
-export function findValueViolation({ error, first, setLater }: ValueJudgement): BoundViolation | undefined {
+export function findValueViolation({ error, first, absentAtStart }: ValueJudgement): BoundViolation | undefined {
   if (error) return { bound: error.details["rule"] === "max_step" ? "max_step" : "schema", message: toSentence(error) };
-  const target = first ?? setLater;
+  const target = first ?? absentAtStart;
   if (target === undefined) return undefined;
   return { bound: "max_step", message: `${target} held nothing when the hours of max_step began.` };
 }

@@ -38,10 +38,11 @@ export interface StepBase {
 }
 
 /**
- * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `setLater`: the
- * target got these numbers only after the start of the rule's period.
+ * The base of a step: numbers, the reason why they are unknown, or `first` if the target never held a number. `absentAtStart`: the
+ * target did not hold these numbers at the start of the rule's period: it got them later, or lost them before.
  */
-export type StepBaseResult = (({ numbers: readonly number[] } | { unknown: string }) & { setLater?: true }) | "first";
+export type StepBaseResult =
+  (({ numbers: readonly number[] } | { unknown: string }) & { absentAtStart?: true }) | "first";
 
 /** A number of a change whose step is limited. */
 export interface LimitedStep {

@@ -4,7 +4,7 @@
  */
 import { readHead } from "../../audit/chain.ts";
 import { readLaterEntries } from "../../audit/page.ts";
-import { requireGate, waitWhileUndecided } from "../../changes/gate/ask_gate.ts";
+import { requireGate, answerWaitingIfUndecided } from "../../changes/gate/ask_gate.ts";
 import { checkRelease } from "../../changes/gate/check_release.ts";
 import { readRecords, formatTargetKey } from "../../changes/records.ts";
 import type { GateDecision } from "../../changes/rules/decide_gate.ts";
@@ -208,7 +208,7 @@ const recordDecision = (
   { tenant_id, app }: GithubGate,
   waiting: WaitingDeployment,
 ): Promise<GateDecision> =>
-  waitWhileUndecided(async () => {
+  answerWaitingIfUndecided(async () => {
     const { repository, environment, deployment_id, run_id, head } = waiting;
     const question = { tenant_id, target: deploymentTarget(waiting), head };
     // The gate's patterns ignore case, which turns some letters of other scripts into ASCII: they match names that no target has.

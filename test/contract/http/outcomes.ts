@@ -256,6 +256,7 @@ export function outcomeRules(open: Open): void {
       api.advance(DAY);
       await api.post("kpi", { csat: after });
       api.advance(30 * DAY);
+      // A feed of any KPI evaluates the outcomes that are due.
       await api.post("kpi", { nrr_quarterly: 1 });
     }
     const figures = {

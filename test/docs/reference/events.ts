@@ -23,7 +23,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "`code`, `kind`, `target`, `proposer`; or `count`, `day`",
   ],
   consent_decision: [
-    "a person approves, denies, withdraws or revokes a change, or its time is over",
+    "a person approves, denies or withdraws a change or revokes an approval, or its time is over",
     "`decision`, `approver`, `note`, `from`, `progress` (`1 of 2`), `target_owner`, `emergency`, `review_hours`, `seen` (digests of what the approver saw), `mandate` (of a mandate: its id, `revision`, `entry`, `number` of the day, `left`)",
   ],
   change_applied: [

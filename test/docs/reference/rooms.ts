@@ -15,7 +15,7 @@ export const ROOM_PURPOSES: Readonly<Record<string, string>> = {
     "the core: `commands/` (one file for each command), `operations/` (lease, run, resolve, dry run), `mandates/`, `rollouts/`, certificates, packs, drift, erasure, integrity scan",
   "lib/targets": "one generic adapter over the `TargetSystem` port; the webhook adapter",
   "lib/projections":
-    "data derived from the log that decides nothing: waiting, counts, outcomes, values, activity, memories",
+    "data that is derived from the log and decides nothing: waiting, counts, outcomes, values, activity, memories",
   "lib/memory": "lexical search",
   "lib/find": "the query language",
   "lib/operations": "the cycle, tasks, metrics, notifications, reports, `/api/state`",

@@ -14,6 +14,7 @@ test("the index of the log finds the entries of a subject, or with the flag, in 
     ((randomBelow(40) << 20) | (randomBelow(3) << 1) | (randomBelow(50) === 0 ? 1 : 0)) >>> 0;
   /** Subjects of each entry: the first belongs to column 0, the others to column 1. */
   const subjects = Array.from({ length: ENTRIES }, (_, id) => [
+    // 700 of 1,000 entries in a row have the same subject, so that some blocks lack all others.
     id % 1000 < 700 ? 2 : randomSubject(),
     randomBelow(2) === 0 ? 0 : randomSubject(),
     ...(randomBelow(20) === 0 ? [randomSubject(), randomSubject()] : []),

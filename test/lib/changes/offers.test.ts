@@ -103,7 +103,7 @@ test("an action that is not allowed has reasons, and impossible actions are left
 });
 
 test("a person without a key is not offered approval under signed_only", async () => {
-  const policy = { self_approval: true };
+  const policy = { signed_only: true };
   const api = await core({ intent: { principals: { ana: person(passkey()) }, policy } });
   const { change_id } = await api.propose({ target: "ui.banner", proposer: "pat" });
   expect((await readOffers(api, change_id, "ana")).may).toEqual(["approve", "deny"]);

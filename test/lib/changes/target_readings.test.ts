@@ -223,7 +223,7 @@ describe("a value that its target system rejects", () => {
     expect(await tryPropose(unreadable)).toBe(201);
   });
 
-  test("on a forbidden target is rejected for the target first", async () => {
+  test("on a forbidden target is rejected as forbidden_target, before the value is judged", async () => {
     const [status, code] = (await tryPropose(
       { check: rejectValue },
       {},

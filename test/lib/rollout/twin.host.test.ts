@@ -1,4 +1,4 @@
-/** The rule `cs1` in Python decides like that in TypeScript, for all vectors and random plans. */
+/** The rule `cs1` in Python makes the same decisions as the one in TypeScript, for all vectors and random plans. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";

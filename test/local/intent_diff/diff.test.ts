@@ -138,7 +138,7 @@ const WIDER_RULES: [rule: string, differences: () => string[], expected: string[
         { break_glass: { approvers: ["ana", "bo"], required: 2 } },
         { break_glass: { approvers: ["ana", "bo"] } },
       ),
-    ["+ An emergency now needs consents of 1; it needed 2."],
+    ["+ An emergency now needs 1 consent; it needed 2."],
   ],
   [
     "consent_ttl_hours",
@@ -210,7 +210,7 @@ const WIDER_RULES: [rule: string, differences: () => string[], expected: string[
         { "agent:a": agent({ targets: ["price.*"], tenants: ["t1"] }) },
         { "agent:a": agent({ targets: ["price.*"] }) },
       ),
-    ['+ The agent "agent:a" may now propose changes of price.* for tenants every tenant that no rule names.'],
+    ['+ The agent "agent:a" may now propose changes of price.* for every tenant that no rule names.'],
   ],
   [
     "an agent's number of open changes",

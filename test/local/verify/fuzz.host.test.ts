@@ -1,7 +1,7 @@
 /**
- * Both offline verifiers over the same inputs: exports, certificates, checkpoints, policies and keys, changed at random, with
- * hashes and signatures computed again, so that the changes themselves are judged. `npm run fuzz:verifiers` runs 100,000 inputs;
- * `FUZZ_SEED` chooses others.
+ * Runs both offline verifiers on the same inputs: exports, certificates, checkpoints, policies and keys, mutated at random. Hashes
+ * and signatures are computed again, so that the verifiers judge the mutations and not only a broken hash. `npm run fuzz:verifiers`
+ * runs 100,000 inputs; `FUZZ_SEED` chooses others.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ test.skipIf(pythonMissing)(
   async () => {
     const python = pythonVerifier();
     const below = seededIntegers(SEED);
-    const ends = new Map<number, number>();
+    const exitCodeCounts = new Map<number, number>();
     const differing: string[] = [];
     let otherRules = 0;
     for (let done = 0; done < INPUTS; done += BATCH) {
@@ -68,7 +68,7 @@ test.skipIf(pythonMissing)(
       const [inPython, here] = await Promise.all([python.judge(calls), Promise.all(calls.map(runTypescript))]);
       for (const [index, own] of here.entries()) {
         const other = inPython[index]!;
-        ends.set(own.status, (ends.get(own.status) ?? 0) + 1);
+        exitCodeCounts.set(own.status, (exitCodeCounts.get(own.status) ?? 0) + 1);
         if (own.status === other.status && JSON.stringify(own.rules) !== JSON.stringify(other.rules)) {
           otherRules++;
           if (otherRules <= 10) keep(done + index, inputs[index]!, { own, other });
@@ -79,21 +79,21 @@ test.skipIf(pythonMissing)(
     }
     await python.end();
     process.stdout.write(
-      `${INPUTS} inputs, seed ${SEED}: ${JSON.stringify(Object.fromEntries(ends))}, other exit codes: ${differing.length}, the same exit code with other rules: ${otherRules}\n`,
+      `${INPUTS} inputs, seed ${SEED}: ${JSON.stringify(Object.fromEntries(exitCodeCounts))}, other exit codes: ${differing.length}, the same exit code with other rules: ${otherRules}\n`,
     );
     expect(differing).toEqual([]);
     // The run proves nothing unless every exit code occurs.
-    if (INPUTS >= 300) expect([...ends.keys()].sort()).toEqual([0, 1, 2, 3]);
+    if (INPUTS >= 300) expect([...exitCodeCounts.keys()].sort()).toEqual([0, 1, 2, 3]);
   },
 );
 
 /** Stores the input in the folder that FUZZ_KEEP names, if it is set; returns its arguments and both results as JSON. */
-function keep(number: number, { files, args }: Input, ends: object): string {
+function keep(number: number, { files, args }: Input, results: object): string {
   const into = process.env["FUZZ_KEEP"];
   if (into !== undefined) {
     mkdirSync(join(into, String(number)), { recursive: true });
     for (const [name, content] of Object.entries(files)) writeFileSync(join(into, String(number), name), content);
-    writeFileSync(join(into, String(number), "ends.json"), JSON.stringify({ args, ...ends }));
+    writeFileSync(join(into, String(number), "results.json"), JSON.stringify({ args, ...results }));
   }
-  return JSON.stringify({ args, ...ends });
+  return JSON.stringify({ args, ...results });
 }

@@ -6,11 +6,11 @@ import { passkey } from "../../support/passkeys.ts";
 import { person } from "../../support/signed.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
 
-const PENS = { ana: passkey(), bo: passkey() };
+const PASSKEYS = { ana: passkey(), bo: passkey() };
 const intentOf = (policy: Detail = {}, principals: Detail = {}) =>
   parseIntent({ policy: { approvers: ["ana", "bo", "cy"], ...policy }, principals });
-const KEYS = { ana: person(PENS.ana), bo: person(PENS.bo), "agent:x": { kind: "agent" } };
-const BOTH = { ana: { kind: "person", keys: [PENS.ana.key, PENS.bo.key] } };
+const PRINCIPALS = { ana: person(PASSKEYS.ana), bo: person(PASSKEYS.bo), "agent:x": { kind: "agent" } };
+const BOTH = { ana: { kind: "person", keys: [PASSKEYS.ana.key, PASSKEYS.bo.key] } };
 const FREE = { minor: { kinds: ["config"], targets: ["*"] } };
 const CONTENT: Detail = {
   ...{ tier: "standard", kind: "config", tenant_id: "t1", target: "a", affected_users: 0 },
@@ -29,7 +29,7 @@ interface Given {
 
 function judge({ steps, policy, principals, content = {}, signed = {}, over = {} }: Given): string[] {
   const intent = intentOf(policy, principals);
-  const keyOf = (name: string): string => parseIntent({ principals: KEYS }).keys.get(name)![0]!.id;
+  const keyOf = (name: string): string => parseIntent({ principals: PRINCIPALS }).keys.get(name)![0]!.id;
   const life = recorded(steps);
   const found: string[] = [];
   const tier = { ...CONTENT, ...content }["tier"];
@@ -76,12 +76,12 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     few(3, "approved", 2, 3),
   ],
   [
-    "one of two that the entry of the proposal states",
+    "one, where the entry of the proposal requires two",
     { steps: [["change_proposed", { required_approvers: 2 }], approved] },
     few(2, "approved", 1, 2),
   ],
   [
-    "one of two, where the entry of the proposal states none",
+    "one, where the intent requires two and the entry of the proposal 0",
     { steps: [["change_proposed", { required_approvers: 0 }], approved], policy: TWO },
     few(2, "approved", 1, 2),
   ],
@@ -141,21 +141,21 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     { steps: [proposed, approved, consent("zoe", "approved", { from: "approved" })] },
     [],
   ],
-  ["one signed", { steps: [proposed, approved], principals: KEYS, signed: { 2: "ana" } }, []],
-  ["one not signed", { steps: [proposed, approved], principals: KEYS }, few(2, "approved", 0, 1)],
+  ["one signed", { steps: [proposed, approved], principals: PRINCIPALS, signed: { 2: "ana" } }, []],
+  ["one not signed", { steps: [proposed, approved], principals: PRINCIPALS }, few(2, "approved", 0, 1)],
   [
     "one signed by another",
-    { steps: [proposed, approved], principals: KEYS, signed: { 2: "bo" } },
+    { steps: [proposed, approved], principals: PRINCIPALS, signed: { 2: "bo" } },
     few(2, "approved", 0, 1),
   ],
   [
     "one without a key where others have",
-    { steps: [proposed, consent("cy", "approved")], principals: KEYS },
+    { steps: [proposed, consent("cy", "approved")], principals: PRINCIPALS },
     few(2, "approved", 0, 1),
   ],
   [
-    "one without a key where that counts",
-    { steps: [proposed, consent("cy", "approved")], principals: KEYS, policy: { signed_only: false } },
+    "one without a key under signed_only: false",
+    { steps: [proposed, consent("cy", "approved")], principals: PRINCIPALS, policy: { signed_only: false } },
     [],
   ],
   [
@@ -164,12 +164,12 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     few(2, "approved", 0, 1),
   ],
   [
-    "one with a key that a manifest names",
+    "one not signed, where a trusted key of the approver is given",
     { steps: [proposed, approved], over: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) } },
     few(2, "approved", 0, 1),
   ],
   [
-    "one signed with a key that a manifest names",
+    "one signed, where a trusted key of the approver is given",
     {
       steps: [proposed, approved],
       signed: { 2: "ana" },
@@ -178,8 +178,8 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     [],
   ],
   [
-    "one signed with a key where only keys of the intent count",
-    { steps: [proposed, consent("cy", "approved")], principals: KEYS, signed: { 2: "ana" } },
+    "one of a person without a key, signed with another person's key",
+    { steps: [proposed, consent("cy", "approved")], principals: PRINCIPALS, signed: { 2: "ana" } },
     few(2, "approved", 0, 1),
   ],
   [
@@ -191,7 +191,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     "one signed under an unknown intent",
     {
       steps: [proposed, consent("ana", "pending_consent", { manifest_hash: "x", key: "k" }), applied],
-      principals: KEYS,
+      principals: PRINCIPALS,
     },
     few(3, "applied", 0, 1),
   ],
@@ -251,7 +251,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
   ],
   [
     "a minor change without a proposer",
-    { steps: [proposed], content: { tier: "minor" }, policy: FREE, principals: KEYS },
+    { steps: [proposed], content: { tier: "minor" }, policy: FREE, principals: PRINCIPALS },
     UNVOUCHED,
   ],
   [
@@ -260,7 +260,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
       steps: [["change_proposed", { proposer: "pia", authenticated: "claimed" }]],
       content: { tier: "minor" },
       policy: FREE,
-      principals: KEYS,
+      principals: PRINCIPALS,
     },
     UNVOUCHED,
   ],
@@ -270,7 +270,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
       steps: [["change_proposed", { proposer: "pia", authenticated: "proxy" }]],
       content: { tier: "minor" },
       policy: FREE,
-      principals: KEYS,
+      principals: PRINCIPALS,
     },
     [],
   ],
@@ -280,7 +280,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
       steps: [["change_proposed", { proposer: "ana" }]],
       content: { tier: "minor" },
       policy: FREE,
-      principals: KEYS,
+      principals: PRINCIPALS,
       signed: { 1: "ana" },
     },
     [],
@@ -291,7 +291,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
       steps: [["change_proposed", { proposer: "Agent:X", authenticated: "agent" }]],
       content: { tier: "minor" },
       policy: { minor: { ...FREE.minor, agents: true } },
-      principals: KEYS,
+      principals: PRINCIPALS,
     },
     [],
   ],
@@ -301,7 +301,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
       steps: [["change_proposed", { proposer: "pia", authenticated: "agent" }]],
       content: { tier: "minor" },
       policy: FREE,
-      principals: KEYS,
+      principals: PRINCIPALS,
     },
     UNVOUCHED,
   ],

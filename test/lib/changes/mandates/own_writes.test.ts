@@ -24,10 +24,10 @@ test("a proposal within seconds of an apply by another process has read the new 
     hash: "1",
     systems: [{ name: "prices", type: "memory", address: "memory" }],
   });
-  const other = await api.restart({ intent: MANDATE_INTENT, adapter });
-  // This proposal reads the value before the apply.
-  await other.propose({ value: 103 });
+  const otherProcess = await api.restart({ intent: MANDATE_INTENT, adapter });
+  // This proposal leaves a reading of the old value at the other process, which reuses readings for five seconds.
+  await otherProcess.propose({ value: 103 });
   expect(await api.apply((await api.propose()).body.change_id)).toMatchObject({ status: 200 });
-  const { change_id } = (await other.propose({ value: 103 })).body;
-  expect(await other.apply(change_id)).toMatchObject({ status: 200 });
+  const { change_id } = (await otherProcess.propose({ value: 103 })).body;
+  expect(await otherProcess.apply(change_id)).toMatchObject({ status: 200 });
 });

@@ -38,16 +38,18 @@ test("moves in, between and out preserve the log, and the source of a move rejec
   const api = await service({ clock: testClock(new Date().toISOString()) });
   const { store } = api.deps;
   for (let count = 0; count < 30; count++) await api.propose();
+  // A deleted record: a move must not use its revisions again.
   for (let count = 0; count < 5; count++) await store.transact((tx) => tx.put("review_due", "late", true));
   await store.transact((tx) => tx.delete("review_due", "late"));
   const { length, head, origin } = (await readHead(store))!;
-  const reported = await joinChunks(exportContents(store));
+  const contents = await joinChunks(exportContents(store));
   let file = "";
   for await (const chunk of exportStore({ from: store.bulk!, name: "memory" }, { kind: "export", to: "the file" }))
     file += chunk;
 
   expect(JSON.parse(await post("one", "import", file))).toMatchObject({ length, head, origin });
   await expect(post("one", "import", file)).rejects.toThrow(`is not empty: it has the log ${origin}`);
+  // `write` puts the same record, and returns its revision.
   expect(Number(await post("one", "write"))).toBeGreaterThan(5);
   const backup = await post("one", "backup");
   expect(Number(await post("one", "write"))).toBeGreaterThan(6);
@@ -65,5 +67,5 @@ test("moves in, between and out preserve the log, and the source of a move rejec
   await importStore({ name: "the file", lines }, "import", { to, name: "memory" });
   // One entry for each of the three moves.
   expect(await readHead(to)).toMatchObject({ length: length + 3, origin });
-  expect((await joinChunks(exportContents(to))).startsWith(reported)).toBe(true);
+  expect((await joinChunks(exportContents(to))).startsWith(contents)).toBe(true);
 });
