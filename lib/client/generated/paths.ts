@@ -648,7 +648,7 @@ export interface paths {
                 /** Insights of unrelated products. */
                 unrelated: number;
 
-                /** Insights that were not well-formed. */
+                /** Insights that were malformed, or that the peer may not send. */
                 refused: number;
               };
             };
