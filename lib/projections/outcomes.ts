@@ -83,18 +83,21 @@ function recordFeed(context: ProjectionContext<State>, { id, timestamp: at, fact
 const closeDenied = async (context: ProjectionContext<State>, { change_id, timestamp }: Entry): Promise<void> =>
   closeChange(context, await context.readChange(change_id), null, timestamp);
 
-/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 if they cannot be read after it. */
+/** Counts the outcomes that ended at their horizon during a run, and the new verdicts; 0 if they cannot be read. */
 export async function countVerdicts(
   { store }: Pick<ProjectionDeps, "store">,
   run: () => Promise<unknown>,
 ): Promise<{ closed: number; new_verdicts: number }> {
-  const readState = async () =>
-    (await store.get("cursors", outcomes.name).catch(() => undefined))?.value.state as State;
-  const before: State | undefined = await readState();
+  const readState = (): Promise<State | undefined> =>
+    store.get("cursors", outcomes.name).then(
+      (cursor) => (cursor?.value.state as State | undefined) ?? outcomes.start,
+      () => undefined,
+    );
+  const before = await readState();
   await run();
-  const after: State = (await readState()) ?? before ?? outcomes.start;
-  const { timed_out, verdicts } = before ?? outcomes.start;
-  return { closed: after.timed_out - timed_out, new_verdicts: after.verdicts - verdicts };
+  const after = await readState();
+  if (!before || !after) return { closed: 0, new_verdicts: 0 };
+  return { closed: after.timed_out - before.timed_out, new_verdicts: after.verdicts - before.verdicts };
 }
 
 /** Ends the outcomes that are open on the targets of an apply, and opens the outcome of the applied change. */

@@ -48,7 +48,10 @@ export const selectPromotionRules = (
   rules: readonly PromotionRule[],
   { tenant_id, system }: { tenant_id: string; system: string | undefined },
 ): PromotionRule[] =>
-  rules.filter(({ to }) => to.includes(`tenant:${tenant_id}`) || to.includes(`${SYSTEM_PREFIX}${system}`));
+  rules.filter(
+    ({ to }) =>
+      to.includes(`tenant:${tenant_id}`) || (system !== undefined && to.includes(`${SYSTEM_PREFIX}${system}`)),
+  );
 
 export const describePromotion = ({ from, soak_hours, verdict_not }: PromotionRule): string =>
   [

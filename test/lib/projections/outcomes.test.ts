@@ -4,7 +4,7 @@ import { parseEntry, type Entry } from "../../../lib/projections/entries.ts";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import { readActivityPage } from "../../../lib/projections/activity_log.ts";
 import { measureOutcomes } from "../../../lib/projections/outcomes/measure.ts";
-import { outcomes } from "../../../lib/projections/outcomes.ts";
+import { countVerdicts, outcomes } from "../../../lib/projections/outcomes.ts";
 import { readProjection } from "../../../lib/projections/snapshot.ts";
 import type { Outcome } from "../../../lib/changes/rules/outcome.ts";
 import { DAY, HOUR, pass } from "../../support/clock.ts";
@@ -203,6 +203,21 @@ test("an outcome ends at its horizon or when another change of its target is app
   });
   await log.rollBack(second);
   expect(await of(second)).toMatchObject({ verdict: "missed", ended_by: "horizon" });
+});
+
+test("earlier outcomes are not counted as closed if the store cannot be read before the run", async () => {
+  const log = await createTestLog();
+  await log.feed({ csat: 4 });
+  await log.applied({ kpi: "csat", expected_delta_k: 1 });
+  await pass(log, 7 * DAY + 1);
+  expect(await countVerdicts(log, () => projectAll(log))).toEqual({ closed: 1, new_verdicts: 0 });
+  const { get } = log.store;
+  const reads = [() => Promise.reject(new Error("no answer")), get];
+  const store = {
+    ...log.store,
+    get: ((...request: Parameters<typeof get>) => reads.shift()!(...request)) as typeof get,
+  };
+  expect(await countVerdicts({ store }, () => projectAll(log))).toEqual({ closed: 0, new_verdicts: 0 });
 });
 
 test("an outcome whose horizon ends without a feed is reported", async () => {

@@ -34,6 +34,11 @@ test.each<[{ tenant_id: string; system: string | undefined }, number[]]>([
   expect(selectPromotionRules(all, change)).toEqual(indexes.map((index) => all[index]));
 });
 
+test("a rule for a system named undefined does not apply to a value that is only recorded", () => {
+  const all = rules({ to: ["system:undefined"], from: ["tenant:staging"] });
+  expect(selectPromotionRules(all, { tenant_id: "eu", system: undefined })).toEqual([]);
+});
+
 test.each<[string[], string[], string | undefined]>([
   [["tenant:flags"], ["tenant:prices"], undefined],
   [["system:flags"], ["system:prices"], undefined],
