@@ -418,14 +418,14 @@ describe("values that other options contradict, exit code 1", () => {
   ])("%j %j", (argv, env, message) => {
     expect(parseError(argv, env)).toMatchObject({ exitCode: 1, message });
   });
-  test.each(["secret\n", " secret", "s\u00e9cret", " "])("an admin token that no header can carry: %j", (token) => {
+  test.each(["hunter2\n", " hunter2", "h\u00fcnter2", " "])("an admin token that no header can carry: %j", (token) => {
     const reported = parseError([], { SVC_ADMIN_TOKEN: token });
     expect(reported).toMatchObject({
       exitCode: 1,
       message: expect.stringMatching(/^SVC_ADMIN_TOKEN must (be visible ASCII|be one line|not have white space)/),
     });
     // The message does not quote the token.
-    expect(reported.message).not.toContain("cret ");
+    expect(reported.message).not.toContain("nter2");
   });
 });
 
