@@ -19,7 +19,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "`kind`, `target`, `tier`, `tier_asked`, `tier_reason` (why it is not minor, if minor was requested), `unstated`, `sets_nothing` (`true` without a value), `apply_when` (of a change that applies automatically), `value_hint`, `stages` (shares and feeder of a rollout), `places` (where each value is set), `risk`, `kpi`, `proposer`, `proposer_kind`, `required_approvers`, `approver` (`policy:minor` of a minor change, with `minor_number`, `target_owner` and `seen`), `supersedes`, `alone`, `asked_by`, `message_id`",
   ],
   proposal_refused: [
-    "a proposal on a forbidden target was rejected; or the number of further ones on a day",
+    "a proposal on a forbidden target was rejected; those beyond 100 a day are counted in one later entry",
     "`code`, `kind`, `target`, `proposer`; or `count`, `day`",
   ],
   consent_decision: [
@@ -56,10 +56,10 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   ],
   stage_held: [
     "a rollout begins to wait, or waits for another reason",
-    "as `stage_advanced`, `missing`, `error`; for impossible numbers `rejected`",
+    "as `stage_advanced`, also `missing`, `error`; for impossible numbers `rejected`",
   ],
   stage_resumed: ["a person resumes a rollout", "`step`, `note`; after a mismatch of shares `totals`"],
-  stage_stopped: ["the rule of a rollout orders its rollback", "as `stage_advanced`, `kpi`, `at_step`"],
+  stage_stopped: ["the rule of a rollout orders its rollback", "as `stage_advanced`, also `kpi`, `at_step`"],
   release_checked: [
     "another tool asked for a release; written once for each caller, head and answer",
     "`target`, `head`, `state` (`allowed`, `waiting` or `refused`), `reasons`, `caller` (`iss`, `sub` and `run_id` of its token; absent: the admin token)",
@@ -72,7 +72,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   service_frozen: ["a freeze stops all applies", "`note`, `until`"],
   service_unfrozen: ["a person lifts the freeze", "`note`"],
   clock_accepted: [
-    "a person states that the clock is right and the log was ahead",
+    "a person states that the clock is right and that the log was ahead",
     "`note`, `last` (the time of the entry before)",
   ],
   loss_accepted: [
