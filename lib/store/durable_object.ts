@@ -17,7 +17,8 @@ export interface ObjectStorage {
   sync(): Promise<void>;
 }
 
-// The last revisions of deleted records have their own table, so that reading a page never scans them.
+// Ids are sort keys (see `record_key.ts`). The last revisions of deleted records have their own table, so that reading a page
+// never scans them.
 const TABLES = `
   create table if not exists records (
     collection text not null, id blob not null, revision integer not null, value text not null,

@@ -72,6 +72,7 @@ function beginBatch(client: DynamoDbClient, { findOut, expectedHead, onRead, onC
       const itemKeys = keys.filter((key) => !isInHead(key));
       const [found, head] = await Promise.all([itemKeys.length > 0 ? versions(itemKeys) : [], currentHead]);
       const byName = new Map(itemKeys.map((key, index) => [recordName(key), found[index]]));
+      // A deleted record has no item; the head has the revision floor of its collection.
       return keys.map((key) => findRecord(head, key) ?? byName.get(recordName(key)) ?? findAbsent(head, key));
     },
     list,

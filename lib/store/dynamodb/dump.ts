@@ -11,7 +11,10 @@ import { createTableView } from "./table_view.ts";
 export const dumpItems = (client: DynamoDbClient): AsyncGenerator<readonly Version[]> =>
   dumpVersions({ collections: () => listCollections(client), list: createTableView(client).list });
 
-/** Replaces the empty id of a revision floor by an id that no record has, since the key of an item must not be empty. */
+/**
+ * Replaces the empty id of a revision floor by an id that no record has, since the key of an item must not be empty. The floor is a
+ * deletion, so it creates no item: its commit stores its revision in the head.
+ */
 export const storedVersion = (version: Version): Version =>
   version.id === "" ? { ...version, id: "\uffff" } : version;
 
@@ -36,6 +39,7 @@ async function listCollections(client: DynamoDbClient): Promise<{ name: string; 
     start = { pk, sk: LAST_SORT_KEY };
   }
   const head = await readHead(client);
+  // The chain's head is a record in the head's item, so its collection may have no partition.
   if (findRecord(head, HEAD_RECORD)?.json) names.add(HEAD_RECORD.collection);
   // `*` is no collection; tables of version 0.1.0 have it for all collections.
   for (const name of head.deleted.keys()) if (name !== "*") names.add(name);

@@ -83,6 +83,7 @@ async function attempt(
   const { cache } = state;
   const isSoleWriter = state.successiveCommits >= COMMITS_UNTIL_SOLE_WRITER;
   const base = engine.begin(isSoleWriter ? cache.head : undefined);
+  // With an outdated cache, a prefetch that is sent along with the request for the head would have to be repeated.
   const isPresumablyOutdated = state.conflicted || cache.head === undefined;
   const earlyPrefetch = isPresumablyOutdated ? undefined : prefetch(jobs, base, cache);
   earlyPrefetch?.catch(() => undefined);

@@ -69,7 +69,7 @@ export async function clearLoaded(
   loading: Loading,
 ): Promise<void> {
   const move = crypto.randomUUID();
-  /** States differ in their time only, and `isSameMoveState` does not compare that. */
+  /** Each commit renews the time of the state; `isSameMoveState` does not compare times. */
   const createOwnMoveState = (): Loading => ({ ...loading, move, at: new Date(systemClock.now()).toISOString() });
   const from = createOwnMoveState();
   await commit([], { from: loading, to: from });

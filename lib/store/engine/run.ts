@@ -40,6 +40,7 @@ export async function runBatch(
     const addedCount = writes.filter(({ collection, id }) => !written.get(collection)?.has(id)).length;
     const addedBytes = countBytes(writes);
     const isOverLimit = count + addedCount > limits.writes || bytes + addedBytes > limits.bytes;
+    // The first decision is always accepted, since a commit has room for any one decision.
     if (count > 0 && isOverLimit) return false;
     count += addedCount;
     bytes += addedBytes;

@@ -133,6 +133,7 @@ function parseHead(text: string): ExportHead {
 function parseRecord(text: string, number: number): Version {
   const [collection, id, revision, ...value] = parseLine(text, number) as [string, string, number, unknown?];
   const key = { collection, id, revision, json: undefined };
+  // The value is cut out of the line, so the line must begin with the key exactly as `formatKey` writes it.
   const isKey = typeof collection === "string" && collection !== "" && typeof id === "string";
   if (!isKey || !Number.isSafeInteger(revision) || !text.startsWith(formatKey(key)))
     throw new MoveRejected(`line ${number} is not a record`);

@@ -76,6 +76,7 @@ export function beginBatch(writer: Writer, number: number): Attempt {
         return to;
       }
       await endConnection("giveUp");
+      // A rejection by the server is certain; after any other error the commit may be stored.
       for (const result of [written, committed])
         if (result.status === "rejected" && isServerRejection(result.reason.cause)) throw result.reason;
       if (await isCommitStored(writer, number)) return to;
@@ -85,7 +86,10 @@ export function beginBatch(writer: Writer, number: number): Attempt {
   };
 }
 
-/** Locks the head and returns its name. The lock ends with the transaction: when its commit is visible, or its process dies. */
+/**
+ * Locks the head and returns its name. The lock ends with the transaction: when its commit is visible, or its process dies. Where
+ * `synchronous_commit` is off, the transaction turns it on, since a commit must be durable before it is acknowledged.
+ */
 async function lockHead(client: PoolClient, { store, limits }: Writer): Promise<string> {
   const results = (await client.query(
     `begin isolation level read committed read write;

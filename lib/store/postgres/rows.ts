@@ -139,7 +139,7 @@ export async function readLastCommit(client: Queryable, store: string, id: strin
   return (await readVersions(client, store, [{ collection: WRITERS, id }]))[0]?.revision;
 }
 
-/** Deletes the records of writers that have not written for a week, by the clock of the database. */
+/** Deletes the records of writers that have not written for a week, by the clock of the database. Their times compare as text. */
 export async function sweepWriters(client: Queryable, store: string): Promise<void> {
   await client.query(
     `delete from countersign_rows where store = $1 and collection = $2 and value collate "C" < ${timeAsJson("now() - interval '7 days'")}`,
