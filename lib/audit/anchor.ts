@@ -43,6 +43,7 @@ export async function runCheckpointLoop(
   const stopping = new AbortController();
   const repeatUntilClosed = async (run: () => Promise<NextRun>): Promise<void> => {
     while (!commits.closed) {
+      // Read before the run, so that a commit during it ends the wait immediately.
       const { count } = commits;
       const nextRun = await run();
       const maxWaitMs = nextRun === "soon" ? MAX_BEHIND_MS : IDLE_MS;

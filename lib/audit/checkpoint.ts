@@ -110,6 +110,7 @@ export function parseCheckpoint(note: string): TreeHead | undefined {
   const [origin, length, root, ...extensions] = parseNote(note)?.text.slice(0, -1).split("\n") ?? [];
   const bytes = root === undefined ? undefined : decodeBase64(root);
   if (!origin || !length || !/^(?:0|[1-9]\d{0,14})$/.test(length) || bytes?.length !== 32) return undefined;
+  // After these three lines a checkpoint may have extension lines, none of them empty.
   return extensions.includes("") ? undefined : { origin, length: Number(length), root: bytesToHex(bytes) };
 }
 
@@ -128,6 +129,7 @@ async function renewCheckpoint(deps: CheckpointDeps, store: Store): Promise<Chec
       if (!(error instanceof LogBroken)) throw error;
       await reportBreach(deps, error.breach);
     });
+    // Undefined for a broken log, which was reported.
     if (!next) return requireLastCheckpoint(deps, last);
     if (last?.length === next.length && last.key === keyLine) return last;
     const note = await formatCheckpoint(deps, next, key);

@@ -18,6 +18,7 @@ export function isConsistent(
   if (first === 0) return true;
   if (first > second) return false;
   if (first === second) return proof.length === 0 && equalBytes(firstRoot, secondRoot);
+  // If the first tree is complete, its root is a node of the second tree, and the proof leaves it out.
   const path = isPowerOfTwo(first) ? [firstRoot, ...proof] : proof;
   const [start, ...rest] = path;
   if (!start || proof.length === 0) return false;

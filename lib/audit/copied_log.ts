@@ -41,6 +41,7 @@ export function createCopiedLogCheck(sha256: AuditDeps["sha256"]): CopiedLogChec
 
   return {
     check(versions) {
+      // A version with an empty id is the revision floor of its collection (see `BulkAccess.dump`), and no entry.
       for (const version of versions)
         if (version.collection === LOG_COLLECTION && version.id !== "") checkEntry(version);
         else if (isHeadRecord(version)) head = version.json?.value as ChainHead | undefined;

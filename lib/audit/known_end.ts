@@ -21,6 +21,7 @@ export function longestKnownEnd({ knownEnd, logIndex }: Integrity): KnownEnd | u
 /** Remembers the end that a decision committed, or the durable end that it was based on. */
 export function rememberEnd(integrity: Integrity, { length, head, at, loss }: ChainHead): void {
   const { knownEnd } = integrity;
+  // After an accepted loss the log may be shorter than the known end.
   if (!knownEnd || length >= knownEnd.length || loss?.head !== knownEnd.loss?.head)
     integrity.knownEnd = { length, head, at, loss };
 }
@@ -35,7 +36,7 @@ export async function requireContinued(
   if (head.loss?.head !== known.loss?.head) throw new LogNotContinued();
   const { logIndex } = integrity;
   const isIndexed = head.length > known.length && logIndex?.hasEntry({ id: known.length, current_hash: known.head });
-  // The head may follow from earlier decisions that are not durable yet.
+  // The index shows the continuation without a read, also for a head of earlier decisions that are not durable yet.
   if (isIndexed && logIndex!.covers(head)) return;
   if (!(await isContinuation(reads, known, head))) throw new LogNotContinued();
 }
@@ -45,6 +46,7 @@ export async function requireKnownEnd(reads: Pick<Reads, "get">, integrity: Inte
   const known = longestKnownEnd(integrity);
   if (!known) return;
   const head = await readHead(reads);
+  // Later heads keep an accepted loss, so a head without it is that of an older copy.
   if (!head || (known.loss && !head.loss) || !(await isContinuation(reads, known, head)))
     throw shortenedLogError(known, head);
 }

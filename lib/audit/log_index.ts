@@ -123,6 +123,7 @@ export function createLogIndex(start: LogEnd, findSubjects: FindSubjects) {
         if (!segment) return;
         const offset = findOffset(segment, query, id % ENTRIES_PER_SEGMENT, Math.max(0, last - first));
         if (offset !== -1) yield first + offset;
+        // Continues below the match; without a match, in the segment before.
         id = first + Math.max(0, offset) - 1;
       }
     },

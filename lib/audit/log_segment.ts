@@ -1,4 +1,9 @@
-/** A segment of the log index, 22 bytes for each entry. Bloom filters exclude blocks without a subject. */
+/**
+ * A segment of the log index, 22 bytes for each entry. A subject is something that an entry is about (its change, a target, a
+ * mandate), as a number: the lowest bit is a flag that marks minor changes, the other bits are a hash of the subject's name. So a
+ * query compares either all bits but the lowest, to find a subject, or only the lowest, to find minor changes. Bloom filters
+ * exclude blocks without a subject.
+ */
 import type { AuditEntry } from "./entry.ts";
 
 export const ENTRIES_PER_SEGMENT = 4096;
@@ -10,14 +15,14 @@ const BLOCK_FILTER_BITS = 11;
 const HASH_WORDS = 3;
 
 /**
- * Returns the subjects of an entry, 32 bits each, 0 for none: first that of column 0, then those of column 1.
- * Different subjects may have the same bits, so the caller must verify each entry that is found.
+ * Returns the subjects of an entry, 32 bits each, 0 for none: first that of column 0 (its change), then those of column 1
+ * (targets or a mandate). Different subjects may have the same bits, so the caller must verify each entry that is found.
  */
 export type FindSubjects = (
   entry: Pick<AuditEntry, "event_type" | "change_id" | "tenant" | "detail">,
 ) => readonly number[];
 
-/** Selects subjects that are equal to `bits` in the bits of `mask`. The mask is the lowest bit, or all others. */
+/** Selects the subjects of a column that are equal to `bits` in the bits of `mask`: the lowest bit, or all others. */
 export interface SubjectQuery {
   column: 0 | 1;
   mask: number;
@@ -51,7 +56,7 @@ export function writeEntry(segment: LogSegment, offset: number, hash: string, en
     const subject = entrySubjects[index] ?? 0;
     column[offset] = subject;
     if (subject !== 0) addToFilters(segment, offset, subject);
-    // A query for the lowest bit alone looks for the subject 1 in the filters.
+    // A query for the lowest bit looks for the subject 1, since the filters leave out the lowest bit of a subject.
     if (subject & 1) addToFilters(segment, offset, 1);
   });
   const further = entrySubjects.slice(subjects.length);

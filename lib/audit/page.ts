@@ -53,6 +53,7 @@ export async function readAuditPage(
   const { select } = query;
   const isFiltered = query.tenant !== undefined || query.event_type !== undefined || select !== undefined;
   const end = Math.min(before, length + 1);
+  // Only a forward page can reach rows beyond `end`: a backward one starts there.
   const takesEveryRow = !isFiltered && !(isForward && query.before !== undefined);
   const isWanted = (row: Row): boolean =>
     !row.isHidden && parseEntryId(row) < end && (!isFiltered || matchesQuery(row, query));

@@ -31,6 +31,7 @@ export async function requireIndexed(
   // A shorter log is examined outside the transaction: the read may be old, or the log's end was cut off.
   if (head.length < logIndex.durable.length) throw new LogNotIndexed(from);
   if (!logIndex.covers(head)) {
+    // The index read entries at or beyond the head in transactions that failed.
     if (logIndex.tentative.length >= head.length) logIndex.reset();
     const after = logIndex.tentative.length;
     const limit = head.length - after;

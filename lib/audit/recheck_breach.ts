@@ -9,6 +9,7 @@ export async function recheckBreach(deps: AuditDeps): Promise<void> {
   const stored = (await store.get("meta", "breach"))?.value;
   if (!stored || integrity.breach) return;
   const { first_invalid, reason, known } = stored;
+  // An end without a known hash (null or empty) matches no entry: its loss must be accepted.
   const hasKnownEnd = async (): Promise<boolean> => {
     if (known === null || known.length === 0) return true;
     return (await store.get("audit", entryKey(known.length)))?.value.current_hash === known.head;

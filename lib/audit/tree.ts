@@ -121,6 +121,7 @@ async function growSlice(
       entry.current_hash === entryHash(entry, sha256);
     if (!isNext) throw brokenLogError(tree.length + 1, "it does not continue the entries that the tree was grown from");
     const grown = appendLeaf(tree, entry.current_hash, sha256, (height, root) => {
+      // The entry completes this subtree, so its id is a multiple of the number of leaves.
       if (height > 0 && height % TILE_HEIGHT === 0)
         completed.push({ level: height / TILE_HEIGHT, position: entry.id / 2 ** height - 1, root });
     });
