@@ -88,7 +88,10 @@ async function listSourceRows(
   return rows.flatMap((row) => (row ? [row.value] : []));
 }
 
-/** Finds the number up to which no more rows can be added, because every projection of rows has passed its position. */
+/**
+ * Finds the number up to which no more rows can be added, because every projection of rows has passed its position. It is never
+ * above the newest row, so that it rises only with a row.
+ */
 export async function findNewestFixedRow({ getMany }: Reads): Promise<number> {
   const cursors = (await getMany("cursors", [activity.name, outcomes.name])).map((stored) => stored?.value);
   const passed = Math.min(...cursors.map((cursor) => (cursor && !cursor.clearing ? cursor.entry : 0)));

@@ -104,6 +104,7 @@ export const counts: Projection<State> = {
         storeDraft(context, entry);
         return count({ proposed: 1, ...(entry.facts.status === "approved" && { decided_minor: 1, level_L4: 1 }) });
       case "consent_decision":
+        // A decision that leaves the status, such as an approval below the quorum, is not counted.
         return entry.facts.status === (entry.facts.from ?? "pending_consent")
           ? undefined
           : count(await countDecision(context, entry));

@@ -217,6 +217,7 @@ async function forgetChange(
   const before = (await context.listEntries(change_id)).filter((entry) => entry < id);
   for (let index = Number(step); index < before.length; index++) {
     if (!context.hasRoom(1)) return String(index);
+    // An entry has one memory at most, under the first number of its position.
     const key = sequenceKey(firstSequence(before[index]!));
     for (const source of ["record_memories", "proposal_memories"] as const) await removeMemory(context, source, key);
   }

@@ -122,7 +122,7 @@ async function openApplied(
   const { kpis, due } = context.state;
   const windows = getWindows(context.state.windows, kpi);
   const intent = await context.readIntent(context.state.manifest);
-  // The last feed up to the day on which the trend before the apply starts.
+  // The last feed up to the day on which the trend before the apply starts; `~` sorts after every key of that day.
   const [[feedBefore], openChanges] = await Promise.all([
     context.tx.list("kpi_days", { after: `${findTrendStart(at).slice(0, 10)}~`, limit: 1, reverse: true }),
     kpi === null ? [] : listNewestOpen(context.tx, kpi),

@@ -52,6 +52,7 @@ export const waiting: Projection<State> = {
         if (supersedes !== undefined) context.tx.put("successors", successorPrefix(supersedes) + entry.change_id, true);
         return moveChange(context, entry, undefined, status);
       case "consent_decision":
+        // A decision may leave the status, such as an approval below the quorum.
         return status === from ? undefined : moveChange(context, entry, from, status);
       case "change_applied":
         await moveChange(context, entry, "approved", "applied");
@@ -63,6 +64,7 @@ export const waiting: Projection<State> = {
       case "change_rollback_failed":
         context.state = { ...context.state, adapter_error: error ?? null };
     }
+    // Only the entry of a success names an adapter.
     if (adapter) context.state = { ...context.state, adapter_error: null };
   },
 };

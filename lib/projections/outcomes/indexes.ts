@@ -57,6 +57,7 @@ export async function listDue(
 ): Promise<{ moment: string; change_id: string }[]> {
   const due = await list("outcomes_due", { limit, keysOnly: true });
   return due.map(({ id }) => {
+    // A moment contains colons, and ends with `Z`.
     const end = id.indexOf("Z:") + 1;
     return { moment: id.slice(0, end), change_id: id.slice(end + 1) };
   });
@@ -94,5 +95,6 @@ export async function listNewestApplied(reads: Reads, kpi: string): Promise<{ ch
 
 const listNewest = ({ list }: Reads, kpi: string, state: "open" | "over", limit: number) => {
   const prefix = kpiPrefix(kpi, state);
+  // `~` sorts after the digits that follow the prefix, so the page starts with the newest apply.
   return list("outcomes_by_kpi", { prefix, after: `${prefix}~`, reverse: true, limit, keysOnly: true });
 };
