@@ -14,6 +14,7 @@ import { findSimilarQuestions, findSavedQuestion } from "./saved_questions.ts";
 
 /** Maximum number of matches listed for a text that is no query. */
 const MAX_MATCHES = 5;
+/** Limits of the words that are extracted from a text; below those of a query. */
 const MAX_WORDS = 30;
 const MAX_TEXT_LENGTH = 900;
 
@@ -35,7 +36,7 @@ export async function askQuery(deps: ChangesDeps, text: string, caller: string |
   }
 }
 
-/** A text that consists of one term, even of an unknown field: a misspelt field is reported, not searched for as a word. */
+/** A text that consists of one term, even of an unknown field: a misspelt field is reported, not searched for as a word. No URL. */
 const ONE_TERM = /^\s*-?[a-z][a-z_-]*[:：][^\s/]\S*\s*$/i;
 const ONE_ID = /^\s*-?chg_[0-9a-f-]+\s*$/i;
 
@@ -47,8 +48,8 @@ function isQuery(text: string): boolean {
 }
 
 /**
- * Searches for changes with all words of a text, or else with any of them, and for similar saved questions. `words`: `any` if one
- * word is enough at once.
+ * Searches for changes with all words of a text, or else with any of them, and for similar saved questions. `words`: `any` if
+ * one word is enough from the start.
  */
 export async function searchRecords(
   deps: ChangesDeps,

@@ -156,6 +156,7 @@ async function listChangedIds(
 ): Promise<Set<string> | undefined> {
   if (end - length > MAX_ENTRIES_BEHIND || length === 0) return undefined;
   const ids = new Set<string>();
+  // Begins with the last entry that the cached rows contain, whose hash shows whether the log continues them.
   for (let after = length - 1; after < end;) {
     const page = await store.list("audit", { after: entryKey(after), limit: Math.min(RECORDS_PER_READ, end - after) });
     if (after === length - 1 && page[0]?.value.current_hash !== head) return undefined;

@@ -62,7 +62,7 @@ function parseDateWord(word: string, now: number, zone: string): Span | undefine
   if (relation === undefined) return undefined;
   const distance = { last: -1, this: 0, next: 1 }[relation as "last" | "this" | "next"];
   if (unit === "week") {
-    const monday = addDays(today, -((new Date(`${today}T00:00Z`).getUTCDay() + 6) % 7) + distance * 7);
+    const monday = addDays(today, distance * 7 - daysSinceMonday(today));
     return makeSpan(monday, addDays(monday, 7), zone);
   }
   const months = unit === "month" ? 1 : 12;
@@ -98,8 +98,11 @@ function parseWrittenDate(text: string, zone: string): Span | undefined {
 /** Returns the Monday of the first ISO week of a year, which is the week of January 4. */
 function firstMonday(year: number): string {
   const fourth = `${String(year).padStart(4, "0")}-01-04`;
-  return addDays(fourth, -((new Date(`${fourth}T00:00Z`).getUTCDay() + 6) % 7));
+  return addDays(fourth, -daysSinceMonday(fourth));
 }
+
+/** Returns 0 for a Monday to 6 for a Sunday; `getUTCDay` counts from Sunday. */
+const daysSinceMonday = (day: string): number => (new Date(`${day}T00:00Z`).getUTCDay() + 6) % 7;
 
 const makeSpan = (from: string, to: string, zone: string): Span => ({
   from: startOfDay(from, zone),
@@ -135,7 +138,9 @@ function utcOffset(ms: number, zone: string): number {
   return Date.UTC(year!, month! - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000;
 }
 
+/** Formats by time zone. Requests name the zones, so the number is limited. */
 const formats = new Map<string, Intl.DateTimeFormat>();
+const MAX_FORMATS = 500;
 
 function findFormat(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone);
@@ -150,7 +155,7 @@ function findFormat(zone: string): Intl.DateTimeFormat {
       minute: "2-digit",
       second: "2-digit",
     });
-    if (formats.size < 500) formats.set(zone, format);
+    if (formats.size < MAX_FORMATS) formats.set(zone, format);
   }
   return format;
 }

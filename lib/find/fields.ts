@@ -86,6 +86,7 @@ function isOverdue(change: Change, now: number): boolean {
   return isReviewDue(change);
 }
 
+/** Returns true for an open change that waits for the caller's consent; without a caller, for anybody's. */
 function isWaiting(change: Change, caller: string | null, intent: Intent): boolean {
   if (!isOpenChange(change.status)) return false;
   if (caller !== null) return isConsentExpected(change, caller, intent);

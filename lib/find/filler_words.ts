@@ -1,3 +1,4 @@
+/** Words that carry no subject: a search for the words of a question leaves them out. */
 import { queryTerms } from "../memory/tokens.ts";
 
 /** Words of a question that a search ignores, since they do not describe its subject. */

@@ -27,6 +27,7 @@ export interface ValueTest {
 export function parseTest(name: FieldName, field: Field, part: Part, moment: Moment): ValueTest {
   const value = part.value.trim();
   if (value === "") throw invalidField("q", `${name}: needs a value${describeValues(field)}`);
+  // `*` matches every change that has a value.
   if (value === "*" && !part.isQuoted && field.type !== "is")
     return {
       text: "*",
