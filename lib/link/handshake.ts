@@ -57,6 +57,7 @@ export function readProof(frame: Frame): Uint8Array {
 export function checkIdentity(self: PeerIdentity): void {
   const { error } = peerIdentitySchema.safeParse(self);
   if (error) throw new Error(describeIssue(error));
+  // A secret's id has 8 digits; HELLO, which has one, is the longer of the two frames.
   const length = helloFrame(self, "0".repeat(8), new Uint8Array(NONCE_BYTES)).length - LENGTH_BYTES;
   if (length > MAX_UNPROVEN_BYTES)
     throw new Error(

@@ -76,6 +76,7 @@ export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, a
 /** Describes the accepted loss in the peer's log that explains the difference; undefined if there is none. */
 function explainLoss(stored: StoredLog, { loss, length }: CheckpointAnswer): string | undefined {
   if (!loss || loss.entry > length || !coversLength(loss, stored.length)) return undefined;
+  // At the same length, the lost end must be the stored end.
   const isOtherHead = loss.known_head !== null && loss.known_head !== stored.head;
   if (loss.known === stored.length && isOtherHead) return undefined;
   return `its entry ${loss.entry} states that ${loss.actor} accepted the loss of what came after entry ${loss.length}`;

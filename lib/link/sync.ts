@@ -69,6 +69,7 @@ async function readInsights(deps: SyncDeps, peer: PeerIdentity, ask: AskPeer): P
   const result: SyncResult = { kept: 0, updated: 0 };
   let after = (await findPeer(store, peer.peer_id))?.cursor ?? 0;
   for (let page = 0; page < MAX_PAGES; page++) {
+    // An unrelated peer is asked for no insights; the query still shows that it works.
     const limit = isRelated ? MAX_INSIGHTS_PER_MESSAGE : 0;
     const answer = await ask("query_product_evolution", { after, limit });
     const { insights, next, last } = parseAnswer(answer, evolutionAnswer());
