@@ -1,3 +1,4 @@
+/** Finds the address of a client, and the name under which its waiting requests are counted. */
 import type { Call } from "./endpoint.ts";
 
 /** Returns the client's address if the host provides it, as Node's server does; behind a proxy, the proxy's address. */

@@ -196,6 +196,7 @@ export async function answerRequest(
         path: requestPath(request),
         error: error.message,
       });
+    // An `AppError` was thrown on purpose and explains itself; any other error is unexpected.
     else if (appError.status >= 500 && appError !== error)
       deps.log.error("request failed", {
         ...logged,

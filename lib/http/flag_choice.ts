@@ -109,8 +109,8 @@ export function createFlagChoice(values: readonly Value[], key?: string): FlagCh
 const ENTRY_BYTES = 100;
 
 /**
- * Creates the choice of all flags, in the order of their keys. The answer for each combination of flag values is cached while
- * `mayCache` returns true for its bytes.
+ * Creates the choice of all flags, in the order of their keys. The answer for each combination of flag values is cached while there
+ * is memory: `mayCache` reserves the bytes of an answer, and returns false if none are left.
  */
 export function createFlagsChoice(
   choices: readonly FlagChoice[],

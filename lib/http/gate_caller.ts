@@ -29,6 +29,7 @@ export async function requireGateCaller(
     await requireCredential(request, deps);
     return undefined;
   } catch (error) {
+    // A token of a job that led here was not accepted, and neither was an admin token.
     const isWrong = isJob || request.headers.has("x-svc-admin-token") || hasWrongToken(request, deps);
     if (isWrong) await delayAnswer(deps, request);
     throw error;

@@ -1,9 +1,13 @@
+/** Reads the Idempotency-Key of a write. */
 import type { Identity } from "../changes/caller.ts";
 import type { IdempotencyKey } from "../changes/idempotency.ts";
 import { invalidField } from "../kit/errors.ts";
 import type { Sha256 } from "../kit/platform.ts";
 
-/** Returns the request's key, if it has one. Errors: 400 if it is malformed. */
+/**
+ * Returns the request's key, if it has one. The same key of another caller, or at another path, is another key. Errors: 400 if it is
+ * malformed.
+ */
 export function readIdempotencyKey(
   request: Request,
   { person, agent }: Identity,

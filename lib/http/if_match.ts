@@ -1,3 +1,4 @@
+/** Reads `If-Match`, by which a caller states the revisions that it has seen. */
 import type { ExpectedRevisions } from "../changes/caller.ts";
 
 /**

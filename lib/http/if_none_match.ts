@@ -1,3 +1,4 @@
+/** Reads `If-None-Match`, and answers that the copy of the caller is current. */
 import { type Answer, textAnswer } from "./answer.ts";
 
 /** Returns a predicate for ETags that the caller has, by `If-None-Match`; undefined if it sends none, or `*`. */

@@ -1,3 +1,4 @@
+/** The schema of JSON-RPC answers, in which the MCP endpoint answers. */
 import * as z from "zod";
 
 /** Answer to a JSON-RPC message. */
