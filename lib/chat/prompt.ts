@@ -35,6 +35,7 @@ export function promptMessages(
   earlier: readonly Turn[],
 ): LlmMessage[] {
   const own = new Set(earlier.filter((turn) => isSameAuthor(turn, question)).map(({ message_id }) => message_id));
+  // `to` of a reply is the message that it answers.
   const isFromCaller = ({ message_id, to }: Turn): boolean => own.has(to ?? message_id);
   const turns = earlier
     .filter(isFromCaller)

@@ -73,7 +73,7 @@ async function answerMessage(deps: OperationsDeps, message: string, caller: Call
   const reasonQuestion = findReasonQuestion(message);
   const { answer, rows } = await searchRecords(deps, reasonQuestion ?? message, {
     caller: caller.author,
-    // A reason is asked of a change whose status the words may name, which its texts need not.
+    // A question for a reason may name the status of a change, which the texts of the change do not contain.
     words: reasonQuestion === undefined ? "all" : "any",
   });
   const first = reasonQuestion === undefined || !rows[0] ? undefined : await findChange(deps, rows[0].change_id);

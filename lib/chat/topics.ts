@@ -89,7 +89,7 @@ export function findAction(message: string): Action | undefined {
   const text = message.trim().replace(POLITE_PREFIX, "");
   for (const [verb, pattern] of ACTIONS) {
     const [order] = pattern.exec(text) ?? [];
-    // A word that continues, as in "approved by ana" or "approvals", describes changes and orders nothing.
+    // A word that continues, as in "approved by ana" or "withdrawals", describes changes and orders nothing.
     if (order === undefined || /^(?:d|\w*ed|als?)\b/i.test(text.slice(order.length))) continue;
     return {
       verb,
