@@ -25,7 +25,7 @@ export function countEmergencyConsents(
   return { received, needed: intent.policy.break_glass.required };
 }
 
-/** Returns true if emergency consents approve a change under the current intent, and their review is requested or done. */
+/** Returns true if emergency consents approve a change under the current intent; their recorded quorum began a review. */
 export function isEmergencyApproved(change: Change, intent: Electorate): boolean {
   const emergency = countEmergencyConsents(change, intent);
   return emergency !== undefined && emergency.received >= emergency.needed && change.review !== undefined;

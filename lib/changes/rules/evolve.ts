@@ -182,11 +182,13 @@ function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent
   ];
   const ordinaryCount = approvals.filter((approval) => !approval.emergency && !isMandateApproval(approval)).length;
   const isQuorumReached = ordinaryCount >= change.required_approvers;
+  // An entry without a status approves by the quorum alone.
   const { status = isQuorumReached ? "approved" : change.status } = detail;
   const consented = { ...lastDecision, approvals, ...createReview(change, at, detail) };
   if (change.status === "approved" || change.status === "applied")
     return status === change.status ? consented : undefined;
   if (status !== "approved") return consented;
+  // Without the quorum, only an emergency or a mandate approves.
   if (!isQuorumReached && !consented.review && !detail.mandate) return undefined;
   return { ...consented, status: "approved", decided_at: at };
 }

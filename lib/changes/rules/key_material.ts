@@ -75,7 +75,7 @@ function isRsa(hex: string): boolean {
   // The modulus, which may end anywhere, and the exponent, which must end the key.
   for (const end of [undefined, totalDigits]) {
     const next = enterElement("02");
-    // A leading zero is allowed only where the number would otherwise be negative.
+    // A number is not empty. A leading zero is allowed only where the number would otherwise be negative.
     const isMinimal = hex.slice(offset, offset + 2) !== "00" || parseInt(hex.slice(offset + 2, offset + 4), 16) >= 0x80;
     if (Number.isNaN(next) || next <= offset || !isMinimal || (end !== undefined && next !== end)) return false;
     offset = next;

@@ -81,6 +81,7 @@ export const boundSchemas = () => ({
     .min(1, "must name a kind")
     .describe("Kinds of changes."),
   tenants: z.union([z.literal("all"), tenantList()], "must be a list of tenants, or all").describe("A list, or all."),
+  // Descriptions of requests show the input of a pipe: after `unknown`, the nested schema is not part of them.
   limits: z.unknown().pipe(limitsSchema()).optional().describe("Limits of values: schema, max_step, unit."),
   max_affected_users: integer(0).optional().describe("Most users of one change."),
   max_per_day: integer(1).optional().describe("Most changes on a UTC day; absent: the policy's."),
@@ -94,4 +95,5 @@ export const boundSchemas = () => ({
 
 export const fromSchema = () => timeSchema().optional().describe("Begin; absent: the last signature.");
 
+/** The bounds of a narrowing, each optional; `unknown` as in `limits`. */
 export const narrowSchema = () => z.unknown().pipe(z.strictObject(boundSchemas()).partial());

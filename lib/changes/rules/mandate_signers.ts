@@ -43,7 +43,7 @@ export const canSignMandate = (name: string, bounds: MandateScope, intent: Elect
   canDecide(name, intent) ||
   listOwnerRules(bounds, intent.policy).some(({ approvers }) => approvers.includes(normalizeName(name)));
 
-/** Returns true for a person with a key that needs their presence. */
+/** Returns true for a person with a key that needs their presence, as every passkey does. */
 export const hasAttendedKey = (name: string, signing: Signing): boolean =>
   listKeys(name, signing).some((key) => key.type !== "ssh" || !key.unattended);
 

@@ -12,7 +12,7 @@ export const normalizeName = (name: string): string => (PLAIN.test(name) ? name.
 const foldName = (name: string): string =>
   foldCase(name.normalize("NFKC").trim()).normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll(JOINERS, "");
 
-/** Full case folding, letter by letter; a dotless i stays itself. */
+/** Full case folding, letter by letter: in upper case, ß becomes SS. A dotless i stays itself. */
 const foldCase = (text: string): string =>
   text.replaceAll(/[^\u0131]/gu, (letter) => letter.toLowerCase().toUpperCase().toLowerCase());
 

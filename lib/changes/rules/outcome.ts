@@ -222,6 +222,7 @@ export interface OutcomeInput {
   later?: readonly string[];
 }
 
+/** Returns the outcome at a moment: the stored one once it is final, and from the horizon on the one of the horizon. */
 export function makeOutcome(record: OutcomeRecord, input: OutcomeInput, at: string): Outcome {
   if (record.final) return { ...record.final, later: measureLater(record, input) };
   const { judged_from } = record;
@@ -306,6 +307,7 @@ function measureLater(
   { kpis }: OutcomeInput,
 ): Outcome["later"] {
   const current = kpi === null ? null : findValueAfter(kpis, kpi, ended_entry);
+  // A rollout is measured against users without the change, not against the value at its apply.
   if (kpi === null || current === null || !final?.good || final.measured) return null;
   const realised_delta = computeGain(baseline, current, final.good);
   const words =
@@ -334,6 +336,7 @@ function judgeVerdict(
 ): OutcomeVerdict {
   if (kpi === null) return "inconclusive";
   if (at < judged_from) {
+    // An outcome that is open and has no value is inconclusive; one that ended early came too early.
     if (by === "guardrail" && realised !== null && realised < 0) return "regressed";
     return by === undefined && realised === null ? "inconclusive" : "too_early";
   }

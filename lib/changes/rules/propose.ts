@@ -90,6 +90,7 @@ function requireKnownRequester(requester: Proposal["requester"], { self_approval
       "the intent forbids self-approval, and the request does not name the person who asked for this draft",
     );
   if (name === null || requester!.isVerified) return;
+  // A claimed name is rejected if its person has keys, or if it could hide a requester who may not approve the draft.
   if (listKeys(name, signing).length > 0 || (signing.signedOnly && !self_approval))
     throw new AppError(
       "proposer_unknown",

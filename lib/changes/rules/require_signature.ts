@@ -82,12 +82,13 @@ function requireUnsignedAllowed({ type, name, over_drift }: SignableDecision, po
     if (requiresSignature(name, signing)) rejectMissingProof(name, signing);
     return;
   }
-  const isAction = SIGNED_BY_KEY_HOLDERS.has(type) || SIGNED_WHERE_LISTED.has(type);
-  const isSignedByKeyHolders = SIGNED_WHERE_LISTED.has(type)
+  const isSafeAction = SIGNED_BY_KEY_HOLDERS.has(type);
+  const isListableAction = SIGNED_WHERE_LISTED.has(type);
+  const mustKeyHoldersSign = isListableAction
     ? isListed(type as PermissionAction, policy)
-    : isAction || (type === "withdraw" && !isVouchedFor);
-  if (isSignedByKeyHolders && hasKeys) rejectMissingProof(name, signing);
-  if (isVouchedFor || isAction) return;
+    : isSafeAction || (type === "withdraw" && !isVouchedFor);
+  if (mustKeyHoldersSign && hasKeys) rejectMissingProof(name, signing);
+  if (isVouchedFor || isSafeAction || isListableAction) return;
   // A caller without a proven name could propose under another name, and approve under their own.
   if ((signing.signedOnly && !self_approval) || (type === "propose" && hasKeys))
     throw new AppError(

@@ -1,7 +1,7 @@
-/** Targets that rollbacks have rolled back. */
+/** The targets that an entry is about. After a failed rollback of a plan, these are not all targets in the entry. */
 import { isRolledBack, listTargets, type PlanTarget } from "./event.ts";
 
-/** Lists the targets that the entry of a rollback rolled back; after a failed rollback, only those of a plan that succeeded. */
+/** Lists the targets of an entry; of a failed rollback, only the targets of a plan that it rolled back. */
 export const listRolledBackTargets = (
   entry: Parameters<typeof listTargets>[0] & { event_type: string },
 ): readonly PlanTarget[] =>

@@ -51,8 +51,10 @@ export function judgeRolloutOutcome(
   if (is_worse) return "regressed";
   if (!isDue) return "too_early";
   const measured = kpis.find((bounds) => bounds.kpi === kpi);
+  // The expectation is in units of the KPI, with which relative bounds cannot be compared.
   if (!measured || measured.relative || expected === null) return "inconclusive";
   const { worse_at_least, worse_at_most } = measured;
+  // The change gains at least `-worse_at_most` and at most `-worse_at_least`.
   if (worse_at_most !== null && -worse_at_most >= expected) return "met";
   return worse_at_least !== null && -worse_at_least < expected ? "missed" : "inconclusive";
 }

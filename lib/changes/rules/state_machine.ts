@@ -166,6 +166,7 @@ function decideConsent(change: Change, command: Consent, { intent, actor }: Cont
       : requireTransition(change, command.type, intent);
   // A further consent during a rollout does not change the status.
   const status = change.status === "applied" ? change.status : next;
+  // After the approval, an entry states the status before the decision, which the decision alone does not show.
   const from = change.status === "approved" || change.status === "applied" ? { from: change.status } : {};
   if (command.type === "expire") {
     const consents = change.approvals.length === 0 ? "no consent" : "not enough consents";
@@ -208,9 +209,11 @@ function decideApproval(
   statusIfApproved: Status,
   { intent, actor }: DecisionContext,
 ): object {
+  // A change that is approved already, or is being rolled out, keeps its status with further consents.
+  const keepsStatus = change.status === statusIfApproved;
   const missingBefore = countMissing(listMissingOrdinaryConsents(change, intent));
   // Under a new, less strict intent a waiting change may lack no consent: any further consent then approves it.
-  const isAnyConsentEnough = change.status !== statusIfApproved && missingBefore === 0;
+  const isAnyConsentEnough = !keepsStatus && missingBefore === 0;
   // A person whose earlier consent no longer counts may consent again.
   if (!isAnyConsentEnough && hasConsented(change, name, intent))
     throw new AppError("already_decided", `${name} has approved this change already`, {
@@ -235,9 +238,9 @@ function decideApproval(
   const isSigned = isSignedAsRequired({ approver: name, ...pickKey(signature) }, intent.policy.signing);
   if (isSigned && !isAnyConsentEnough && countMissing(missing) === missingBefore)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
-  const isApproved = change.status === statusIfApproved || missing.length === 0;
-  const isRollout = statusIfApproved === "applied";
-  return isApproved ? { ...detail, status: statusIfApproved, ...(!isRollout && { target_owner }) } : detail;
+  if (!keepsStatus && missing.length > 0) return detail;
+  // During a rollout the change itself is in force on its target.
+  return { ...detail, status: statusIfApproved, ...(statusIfApproved !== "applied" && { target_owner }) };
 }
 
 /** Counts the consents that rules still lack. */
@@ -268,6 +271,7 @@ function decideEmergencyApproval(
   requireEmergencyApprover(change, name, intent);
   requireGroups(name, actor, intent);
   const before = countEmergencyConsents(change, intent)!;
+  // If a new intent needs fewer consents, enough may have been given: any further consent then approves the change.
   if (before.received < before.needed && hasConsented(change, name, intent, true))
     throw new AppError("already_decided", `${name} has approved this emergency already`, {
       current_status: change.status,

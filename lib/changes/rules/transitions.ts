@@ -43,6 +43,7 @@ export const listAllowedActions = (change: Change, intent: Intent): LifecycleAct
 function isAllowed(change: Change, action: LifecycleAction, intent: Intent): boolean {
   if (action === "approve" && (change.status === "approved" || isRollingOut(change)))
     return listMissingConsents(change, intent).length > 0;
+  // Without a consent there is nothing to revoke; the change is denied instead.
   if (action === "revoke" && change.status === "pending_consent") return change.approvals.length > 0;
   return hasStep(action, change.status);
 }

@@ -6,6 +6,7 @@ const LITERAL = /^[^\\^$.*+?()[\]{}|]/u;
 const COUNT = /^\{(\d{1,3})(?:,(\d{1,3}))?\}/u;
 
 const MAX_REPEATS = 256;
+/** Each range such as {1,20} multiplies the ways in which a text may match. */
 const MAX_RANGES = 2;
 
 /** Explains why a schema may not have a pattern; undefined if it may. */
