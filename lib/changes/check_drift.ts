@@ -25,7 +25,7 @@ const AFTER_ALL_APPLIES = Number.MAX_SAFE_INTEGER;
 /** Owners whose records are read in one request, and owners that are verified concurrently. */
 const OWNERS_PER_READ = 96;
 const MAX_CONCURRENT = 8;
-/** Maximum number of episodes that one check ends. */
+/** Maximum number of episodes of drift that one check ends. */
 const MAX_ENDED = 50;
 /** Maximum number of recently read targets that a round verifies first. */
 const MAX_READ_FIRST = 100;
@@ -51,6 +51,7 @@ export const checkDueDrift = (deps: ChangesDeps): Promise<DriftCheck | undefined
 export async function findNextDriftCheck(deps: ChangesDeps): Promise<number> {
   if (!deps.product?.adapter) return Infinity;
   const memory = findDriftMemory(deps);
+  // The cycle that checks drift also restores the edited values.
   if (memory && memory.edited.size > 0 && deps.product.intent.policy.on_drift === "restore") return -Infinity;
   const last = await readLastCheck(deps);
   return !last || last.next !== null ? -Infinity : Date.parse(last.round_at) + ROUND_MS;
@@ -72,10 +73,12 @@ async function verify(deps: ChangesDeps, roundMs: number): Promise<DriftCheck | 
   const owners = await listOwners(deps);
   forgetFormerOwners(deps, new Set(owners.map(({ changeId }) => changeId)));
   if (!isRoundOpen) await endEpisodes(deps, owners);
+  // A round that ran out of time goes on with the applies before the one at which it stopped.
   const due = isRoundOpen ? owners.filter(({ entry }) => entry < last.next!).sort(byApply) : orderByUse(deps, owners);
   const { checked, missed, next } = await verifyOwners(deps, due, began + MAX_RUN_MS);
   const earlierVerifiedAt = (await store.get("meta", "drift"))?.value.oldest_verified_at ?? null;
   const round_at = isRoundOpen ? last.round_at : new Date(began).toISOString();
+  // Only a complete round without a missed target proves since when every target was verified.
   const isMissed = missed || (isRoundOpen && last.missed);
   const verifiedAt = next === null && !isMissed ? round_at : earlierVerifiedAt;
   const check: DriftCheck = {
@@ -105,7 +108,7 @@ async function listOwners({ store }: ChangesDeps): Promise<AppliedTarget[]> {
   return [...owners.values()];
 }
 
-/** Ends episodes of changes that no longer own their targets, since the apply of a plan can end only a few of them. */
+/** Ends episodes of drift of changes that no longer own their targets, since the apply of a plan can end only a few of them. */
 async function endEpisodes({ store }: ChangesDeps, owners: readonly AppliedTarget[]): Promise<void> {
   const ownerByTarget = new Map(owners.map(({ key, changeId }) => [key, changeId]));
   const page = await store.list("drift", { limit: PAGE_SIZE });

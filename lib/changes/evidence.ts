@@ -1,4 +1,7 @@
-/** Verified reads of the log: each entry has the hash in the index of the log, and no indexed entry is left out. */
+/**
+ * Verified reads of the log: each entry has the hash in the index of the log, and no indexed entry is left out. The index covers
+ * the entries after the id `logIndex.after`, and finds them by subject: a hash of the change, target or mandate that they are about.
+ */
 import type { TargetKey } from "./rules/target_key.ts";
 import { type ChainHead, entryKey, readHead } from "../audit/chain.ts";
 import type { AuditEntry, EventType } from "../audit/entry.ts";
@@ -95,9 +98,12 @@ export function createEvidence(
     return async () => {
       const entry = await next();
       if (entry) return entry.timestamp < moment ? undefined : entry;
+      // The index has no room for earlier entries.
       if (after <= logIndex.lowest) return undefined;
-      const [lowest] = after < head.length ? await entries([after + 1]) : [];
-      if (!lowest || lowest.timestamp >= moment) throw new LogNotIndexed(Math.max(1, after + 1 - READ_BACK_SIZE));
+      const [firstIndexed] = after < head.length ? await entries([after + 1]) : [];
+      // Entries of this time may lie before the indexed part.
+      if (!firstIndexed || firstIndexed.timestamp >= moment)
+        throw new LogNotIndexed(Math.max(1, after + 1 - READ_BACK_SIZE));
       return undefined;
     };
   };

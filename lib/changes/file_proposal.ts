@@ -56,6 +56,7 @@ export async function fileProposal(
   const forbidden = { targets: policy.forbidden_targets };
   const isForbidden = findCoveredTarget(input, forbidden) !== undefined;
   const locations = isForbidden ? undefined : listLocations(transaction.product.adapter, input);
+  // Only a minor change is approved by its proposal, and an approval records the changes in force.
   const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
   const isConflictBlocking = policy.on_conflict === "block";
   const conflicts = await listOpenChangesOnTargets(input, (entry) =>

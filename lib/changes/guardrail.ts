@@ -47,6 +47,7 @@ export function watchChange({ tx, now }: Transaction, { change, applied }: Chang
   if (!reversible) return;
   const watched = { change_id, target, ...(sets && { sets: sets.map((entry) => entry.target) }), at: now };
   for (const key of kpi === null ? [EVERY_KPI] : [kpi, EVERY_KPI])
+    // `presumed new`: a shared store need not read the row first.
     tx.put("kpi_applied", `${key}\n${entryKey(applied!.entry)}`, watched, "presumed new");
 }
 
@@ -98,6 +99,7 @@ async function storeTrip(transaction: Transaction, changeId: string, evidence: G
   return true;
 }
 
+/** Returns true if the entry of the feed records a stored trip, with the same numbers. */
 export async function isTripLogged(
   { evidence }: Pick<Transaction, "evidence">,
   changeId: string,

@@ -24,6 +24,7 @@ declare module "../audit/integrity.ts" {
 interface ScanState {
   /** The pass goes down from this entry, and starts again at the log's end. */
   entry: number;
+  /** The last change whose record the pass has scanned; empty at its beginning. */
   change: string;
   /** Number of entries, from the first one on, that scans and the complete pass before them have verified. */
   verified: number;
@@ -58,6 +59,7 @@ export async function scanIntegrity(deps: ScanDeps): Promise<void> {
     await requireLogEnd(deps);
     const newest = Math.max(0, length - slice);
     await scanLog(deps, state, { after: newest, end: length, withRecords: true });
+    // The slice adjoins the verified entries before it, so all entries are verified.
     if (newest <= countVerifiedEntries(integrity)) state.verified = length;
     if (state.entry <= 0) state.entry = newest;
     const after = Math.max(0, state.entry - slice);

@@ -1,4 +1,4 @@
-/** Reads changes as their caller may see them: an agent with `read: own` finds only the changes that it proposed. */
+/** Reads changes as their caller may see them: with `read: own`, those that the agent proposed or whose samples it feeds. */
 import { AppError } from "../kit/errors.ts";
 import type { ChangesDeps } from "./deps.ts";
 import { changeNotFound, findChange, readRecord, readRecords } from "./records.ts";
@@ -8,7 +8,7 @@ import type { ChangeRecord } from "./rules/record.ts";
 
 type ReadDeps = Pick<ChangesDeps, "store" | "reader">;
 
-/** Returns the dependencies of a request whose caller reads its own changes only. */
+/** Returns the dependencies of a request whose caller may read only some changes. */
 export const limitToReader = <D extends object>(deps: D, reader: RestrictedReader): D => ({ ...deps, reader });
 
 /** Reads a change's record for display. Errors: 404 `change_not_found`, also for a change that the reader may not see. */

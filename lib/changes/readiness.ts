@@ -74,7 +74,7 @@ export async function readReadiness(
     const leasesOnTargets = keys.flatMap((key) => (leaseRows.get(key) ?? []).map(({ value }) => value));
     const openOnTargets = keys.flatMap((key) => (openRows.get(key) ?? []).map(({ id }) => id.slice(key.length)));
     const owners = keys.map((key) => ownerRows.get(key)?.[0]?.value ?? null);
-    const changesInForce = { before: readTargetOwner(record), now: isPlan(change) ? owners : owners[0]! };
+    const changesInForce = { before: record.target_owner, now: isPlan(change) ? owners : owners[0]! };
     return assessReadiness(deps, proven[index]!, {
       conflicts: [...new Set(openOnTargets)]
         .filter((id) => id !== change.change_id && visibleIds.has(id))
@@ -166,5 +166,3 @@ function assessReadiness({ clock, product }: ChangesDeps, change: Change, facts:
     gates: listGates(change, { ...facts, intent, overdue: explainOverdue(change, context) }),
   };
 }
-
-const readTargetOwner = (record: ChangeRecord) => ("target_owner" in record ? record.target_owner : undefined);

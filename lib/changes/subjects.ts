@@ -1,4 +1,7 @@
-/** Subjects of entries (changes, targets, mandates) as 32-bit hashes, and queries for them in the index of the log. */
+/**
+ * Subjects of entries (changes, targets, mandates) as hashes, and queries for them in the index of the log. Column 0 of the index
+ * has the first subject of an entry, column 1 its further ones.
+ */
 import type { SubjectQuery, FindSubjects } from "../audit/log_segment.ts";
 import { formatTargetKey } from "./records.ts";
 import { isMandateEvent } from "./rules/mandate_record.ts";
@@ -38,7 +41,7 @@ const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 const SETS = '"sets":[';
 
 /**
- * Lists the subjects of an entry: its change, marked if it is minor, or its type if it names no change; then the mandate that
+ * Lists the subjects of an entry: its change, marked in the proposal of a minor change, or its type if it names no change; then the mandate that
  * consents, or its targets. An entry about a mandate has only the mandate.
  */
 export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, detail }) => {
@@ -51,15 +54,15 @@ export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, deta
   const relation = TARGET_RELATIONS[event_type];
   if (!relation) return [subject];
   const first = relation === "proposed" && detail.includes('"tier":"minor"') ? (subject | MINOR_BIT) >>> 0 : subject;
-  const isFailed = event_type === "change_rollback_failed";
   if (detail.includes(SETS)) {
+    // All targets of the plan; after a failed rollback, those that it rolled back.
     return [
       first,
       ...listRolledBackTargets({ event_type, tenant, detail }).map((target) => targetSubject(relation, target)),
     ];
   }
   // A failed rollback that is not of a plan has restored no target.
-  if (isFailed) return [first];
+  if (event_type === "change_rollback_failed") return [first];
   const target = TARGET.exec(detail)?.[1];
   return [
     first,
@@ -80,7 +83,7 @@ export const mandateConsentQuery = (name: string): SubjectQuery => ({
   bits: hashSubject(name),
 });
 
-/** Query for the entries about minor changes. */
+/** Query for the proposals of minor changes. */
 export const MINOR_QUERY: SubjectQuery = { column: 0, mask: MINOR_BIT, bits: MINOR_BIT };
 
 /** Query for the entries with a relation to a target. */

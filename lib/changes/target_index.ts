@@ -31,6 +31,7 @@ export async function readTargetIndex<V extends TargetIndex>(
   for (let next = 0; next < keys.length;) {
     const key = keys[next]!;
     const isLast = next === keys.length - 1;
+    // One page may have the rows of several targets; of the last target only its own rows are needed.
     const options = isLast ? { prefix: key, limit } : { after: reverse ? key + HIGHEST_SUFFIX : key, limit: PAGE_SIZE };
     const page = await reads.list(index, { ...options, reverse });
     // The previous page may have ended within this target, so the target is read from its beginning.

@@ -214,6 +214,7 @@ function createTransaction(
     async findLastLossId(): Promise<number> {
       const entry = await evidence.lastEntryOfType("loss_accepted");
       if (entry) return entry.id;
+      // Before the indexed part, only the head names the entry: the length after an accepted loss is its id.
       const storedId = initialHead.loss?.length ?? 0;
       return storedId > 0 && storedId <= logIndex.after ? ((await evidence.entry(storedId))?.id ?? 0) : 0;
     },

@@ -31,6 +31,7 @@ export const addLateNote = (
     const signature = await verifyPresentedProof(transaction, statementFacts, { proof, at });
     const command = { type: "note", name, item, note, signature } as const;
     const result = transaction.execute(before, command, resolveActor(name, signature, claimed));
+    // An error here undoes the write.
     requireRevision(caller, before.change.revision);
     return result;
   });

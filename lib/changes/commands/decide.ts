@@ -99,6 +99,7 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
     const isLate = type === "approve" && isOpen && isAfterScheduledTime(before.change, transaction.at);
     const decidedRecord = isLate ? endAutomation(transaction, before, CONSENT_TOO_LATE).record : before;
     const recorded = transaction.execute(decidedRecord, command, actor, provenChange);
+    // Checked last, so that errors of the change come first; an error here undoes the write.
     requirePerson(caller, type === "withdraw" ? "proposer" : "approver", name);
     await requireUnchanged(transaction, caller, before);
     return { ...recorded, missing: type === "approve" ? listMissingConsents(recorded.record.change, intent) : [] };

@@ -1,4 +1,7 @@
-/** Restores the value of an applied change after an edit outside the service. Needs no new consent, and changes nothing else. */
+/**
+ * Restores the value of an applied change after an edit outside the service. Needs no new consent, and changes nothing else. The
+ * operands of a plan, one for each target, are restored one by one.
+ */
 import { AppError } from "../../kit/errors.ts";
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { Caller } from "../caller.ts";

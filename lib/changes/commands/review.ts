@@ -26,6 +26,7 @@ export const recordReview = (
     const command = { type: "review", name: approver, note, verdict, signature } as const;
     const actor = resolveActor(approver, signature, findActor(caller, approver));
     const result = transaction.execute(before, command, actor);
+    // Checked last, so that errors of the change come first; an error here undoes the write.
     requirePerson(caller, "approver", approver);
     requireRevision(caller, revision);
     return result;

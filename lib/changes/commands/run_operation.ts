@@ -222,6 +222,7 @@ function findLeaseState(
   if (run.ok || result !== undefined) return undefined;
   const getState = (unanswered?: boolean) => (unanswered ? "unanswered" : "unresolved");
   if (!isPlan(change)) return isUnresolved(run.failure) ? getState(run.failure.unanswered) : undefined;
+  // A drifted target holds another program's value: nothing of the operation is open there.
   const isOpen = host === "unknown" || (change.status === "approved" && host === "applied");
   return isTouched && isOpen && !failure?.drifted ? getState(failure?.unanswered) : undefined;
 }

@@ -61,6 +61,7 @@ export async function judgeRelease(
   const releasesHead = lastConsented?.head === head && lastConsented.record !== undefined;
   const obstacle = releasesHead ? await findObstacle(transaction, lastConsented.record!) : undefined;
   const isUsable = lastConsented?.change.status === "approved" || changeInForce === lastConsented?.change.change_id;
+  // Other changes matter only if the last consented one does not allow the release.
   const matches = releasesHead && !obstacle && isUsable ? [] : await findMatches(transaction, question, recent);
   const pending = findNewestRelease(matches.filter(({ change }) => change.status === "pending_consent"));
   const otherRelease = releasesHead || pending ? undefined : matches[0];

@@ -46,6 +46,7 @@ interface StoredFacts {
   changeId: string;
   record: ChangeRecord | undefined;
   entries: ReadonlyMap<number, AuditEntry | undefined>;
+  /** Id of the last durable entry in the index when the record was read. */
   indexedEnd: number;
 }
 
@@ -75,6 +76,7 @@ function hasEntry(
 ): boolean {
   if (entry?.id !== id || entry.change_id !== changeId || !hasValidHash(entry, sha256)) return false;
   const { logIndex } = integrity;
+  // An entry outside the indexed part is checked only by its own hash.
   return !logIndex || id <= logIndex.after || id > logIndex.tentative.length || logIndex.hasEntry(entry);
 }
 

@@ -125,6 +125,7 @@ async function findStoredOwner(
   for (const { id, value } of await reads.list("owners", { prefix, limit: MAX_LISTED_CHANGES, reverse: true })) {
     const entry = await evidence.storedEntry(Number(id.slice(prefix.length)));
     if (entry?.event_type !== "change_applied" || entry.change_id !== value || skipped.has(value)) continue;
+    // An apply in the indexed part would have been found there.
     if (entry.id > indexedAfter()) continue;
     const { status, entries } = await readStatus(sources, value);
     if (status === "applied" && isTargetProposal(target, entries[0]) && !isTargetRolledBack(entries, target))

@@ -39,6 +39,7 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
     // The last entry of a closed change may be newer than the durable part; within that part it is then still open.
     if (consent <= durable && (isOpen || lastEntryId > durable)) openChanges.set(changeId, consent);
   }
+  // Entries after the durable part may still be lost, so the cache ends with it.
   if (cached.upTo <= durable) countByMandate.set(mandate_id, { upTo: durable, open: openChanges });
   return open;
 }

@@ -65,6 +65,7 @@ function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at
   requireKnownKpis(stated.kpi_floor, intent);
   if (stated.until <= at) throw invalidField("until", "must be in the future");
   if (stated.from !== undefined && stated.from >= stated.until) throw invalidField("from", "must be before until");
+  // Without policy.mandates the draft is rejected later, whatever its counts.
   const { max_per_day = 1, max_open = 1 } = intent.policy.mandates ?? {};
   const statedBounds = Object.fromEntries(Object.entries(stated).filter(([, value]) => value !== undefined));
   return { max_per_day, max_open, ...statedBounds, agent } as unknown as MandateBounds;

@@ -1,6 +1,6 @@
 /**
- * Suspends mandates after a rollback or a contested drift of a change that they approved, or when a KPI is worse than its
- * floor.
+ * Suspends mandates after a rollback of a change that they approved, when its value is contested (another program undid three
+ * restores within an hour), or when a KPI is worse than its floor.
  */
 import { listRecords } from "../../store/pages.ts";
 import type { ChangesDeps } from "../deps.ts";

@@ -68,7 +68,7 @@ function holdsValue(current: { value: unknown }, change: Change): boolean {
 export const readHostState = async (adapter: ProductAdapter, change: Change): Promise<HostState> =>
   (await tryReadHostState(adapter, change)) ?? "unknown";
 
-/** Groups the operands that a target system sets as one transaction; other operands form groups of one. */
+/** Groups the operands (entries of a plan) that a target system sets as one transaction; others form groups of one. */
 export function groupOperands<Item extends { operand: Change }>(
   adapter: ProductAdapter,
   items: readonly Item[],

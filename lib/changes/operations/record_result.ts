@@ -31,7 +31,7 @@ export type NamedResult = AdapterResult & { name: string };
 /** Returns a result without the replaced value, of which only the digest is recorded. */
 export const omitPrevious = ({ previous: _, ...result }: NamedResult): Omit<NamedResult, "previous"> => result;
 
-/** An operand on which an operation is done; `adapter` is null for an operand that no target system carries. */
+/** An operand (the change, or an entry of a plan) on which an operation is done; `adapter` is null for an operand that no target system carries. */
 export interface DoneOperand {
   operand: Change;
   adapter: NamedResult | null;
@@ -127,6 +127,7 @@ async function storeOwnership(
 ): Promise<void> {
   let remaining = MAX_DROPPED_EPISODES;
   for (const { operand, target_held } of replaced) {
+    // `presumed new`: a shared store need not read the row first.
     tx.put("owners", ownerKey(operand, applied!), change.change_id, "presumed new");
     if (operand.value !== undefined) tx.put("set_targets", formatTargetKey(operand), applied!.entry);
     if (target_held !== null) remaining -= await dropEpisodes(tx, target_held, [operand], remaining);

@@ -117,6 +117,7 @@ async function checkLease(
 ): Promise<LeaseCheck> {
   const operand = findOperand(change, lease);
   const moved = lease.over_drift ? undefined : findMove(adapter, operand);
+  // An apply is done only while the target holds its value; a rollback leaves another one.
   const readState = lease.operation === "apply" ? tryReadStateInForce : tryReadHostState;
   if (!moved) return { lease, operand, host: await readState(adapter, operand) };
   deps.log.warn("an interrupted operation cannot be resolved", {
@@ -156,6 +157,7 @@ async function rollBackDone(
       const host = hosts[position]!;
       // The earlier state of the lease says if its failure is recorded already.
       const lease = { ...renewed[index]!, state: done[index]!.lease.state };
+      // An apply takes over the lease of no restore.
       resolved.push({ lease, operand, host, isOpen: !isGone(host), isRenewed: true, restore: "not_done" });
     }
   }
@@ -199,6 +201,7 @@ const recordFailures = (
   recordHostEffect<void>(deps, async (transaction) => {
     const firstLease = failed[0]!.lease;
     let before = await transaction.change(firstLease.change_id, "resolving");
+    // A restore whose lease the operation took over cannot be asked for either, and counts as not done.
     for (const { lease } of failed)
       before = await endOrKeepLease(transaction, lease, before, { failed: true, restore: "not_done" });
     const states = failed.flatMap(({ operand }) => (operand ? [{ operand, host }] : []));

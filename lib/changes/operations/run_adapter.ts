@@ -1,4 +1,4 @@
-/** Runs the adapter: each step has a time limit, and a failure has the host's state after it. */
+/** Runs the adapter on operands (the change, or each entry of a plan). Steps have time limits; failures have the host's state. */
 import { runWithTimeLimit, Unanswered } from "../../kit/time_limit.ts";
 import type { AdapterResult, HostState, ProductAdapter, ReadRollbackFacts, ChangeWithStages } from "./adapter_port.ts";
 import { tryReadStateInForce, groupOperands, isDone, isGone, readHostState, undoOnHost } from "./host_state.ts";

@@ -86,6 +86,7 @@ export async function startOperation(
   // An attempt to resolve other leases says nothing about the current ones.
   const isSameAttempt = lease && resolution && leases.every((current) => isAmong(resolution.leases, current));
   const outcome = isSameAttempt ? resolution.outcome : undefined;
+  // The earlier operation may still take effect, or the host does not answer.
   const isUncertain = outcome === "open" || outcome === "silent";
   const isRepeatable = outcome !== undefined && !isUncertain && (outcome !== "stranded" || input.over_drift === true);
   // A dry run resolves nothing and expires nothing.
@@ -111,6 +112,7 @@ export async function startOperation(
   requirePerson(caller, "actor", input.actor);
   const over_drift = input.over_drift || undefined;
   const actor = await authorizeOperation(transaction, caller, change, { ...input, over_drift });
+  // Without an attempt to resolve it, the lease may be in use.
   if (lease && !isRepeatable) throw createInProgressError(change_id);
   const operands = operation === "apply" ? listOperands(change) : listAppliedOperands(record);
   if (!dry_run) await requireFreeTarget(transaction, change, { operation, operands });

@@ -18,6 +18,7 @@ export function recordAdvance(
 ): CommandResult {
   const { step } = record.change.exposure!;
   const { shares } = record.rollout!;
+  // After the last step all users have the value, and the entry names no share.
   const share = shares[step + 1] ?? null;
   const result = transaction.execute(
     record,
