@@ -7,6 +7,7 @@ import { decodeUtf8, parseDetail } from "./entry_detail.ts";
 import type { Entry } from "./line.ts";
 import { parseMoment } from "./parse_moment.ts";
 
+/** The actor of automatic applies. */
 const SERVICE = "policy:apply_when";
 const NOT_AUTOMATIC = `it was applied by ${SERVICE}, but the change is not set to apply automatically`;
 const NOT_APPROVED = `it was applied by ${SERVICE}, but the change is not approved`;
@@ -60,7 +61,7 @@ export function createAutomationCheck() {
     const detail = parseDetail(entry);
     const { actor, status, authenticated = null } = detail;
     const automaticChange = automatic.get(change);
-    // While the clock is behind the log, an entry repeats the time of the entry before it.
+    // While the clock is behind the log, an entry repeats the time of the entry before it, which a certificate may omit.
     const isTimeExact = last?.id === id - 1 && timestamp > last.timestamp;
     last = { id, timestamp };
     if (eventType === "change_proposed" && detail["apply_when"] !== undefined)

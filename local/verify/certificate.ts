@@ -105,6 +105,7 @@ function verifyParts(
   const { intents, hashes } = readIntents(parts.intents, addFinding);
   const entries = provenEntries.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
   const { life, mandates } = divideEntries(entries);
+  // Further intents come from a folder that may contain others too: only those that an entry names are read.
   const namedHashes = new Set(entries.map(({ detail }) => readManifestHash(detail)));
   const namedIntents = trust.furtherIntents?.filter((text) => namedHashes.has(sha256(text)) && parseObject(text));
   const further = readIntents(namedIntents ?? [], addFinding);
@@ -138,6 +139,7 @@ function verifyParts(
   const rollouts = createRolloutCheck();
   const plans = createPlanCheck();
   for (const { entry } of life) {
+    // The line is 0, since a certificate has none; findings name the entry only.
     for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0), plans.check(entry, 0)])
       if (finding) addFinding(entry.id, finding.rule, finding.message);
     if (entry.eventType !== "change_proposed") continue;
@@ -200,11 +202,13 @@ function requireMatchingContent([first]: readonly RecordedEntry[], content: Json
   if (!first) return;
   const { entry, detail } = first;
   for (const name of ["kind", "target", "tier", "risk", "kpi", "proposer"]) {
+    // Older entries record fewer of these fields, and an erasure may remove them from the content.
     if (detail[name] === undefined || content[name] === undefined) continue;
     const recorded = detail[name];
     if (recorded !== content[name] || (typeof recorded !== "string" && recorded !== null))
       addFinding(entry.id, "content", `its ${name} is not that of the content in this file`);
   }
+  // Absence counts as a difference here: it decides whether the change applies by itself.
   const { apply_when: recorded } = detail;
   const isUsed = recorded !== undefined || content["apply_when"] !== undefined;
   if (isUsed && !(typeof recorded === "string" && recorded === content["apply_when"]))
@@ -222,6 +226,7 @@ function requireOneChange(life: readonly RecordedEntry[], digest: string, addFin
     addFinding(first.entry.id, "form", "the first entry is not the proposal");
   for (const [index, step] of life.entries()) {
     const { entry, detail } = step;
+    // The loss of the log's end concerns all changes, so its entry names none, and no content.
     const isOther = isLoss(step) ? entry.changeId !== "" : entry.changeId !== first.entry.changeId;
     if (isOther) addFinding(entry.id, "form", "its change_id is not that of the first entry");
     if (entry.origin !== first.entry.origin)

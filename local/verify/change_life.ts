@@ -15,7 +15,7 @@ export type AddFinding = (entry: number | null, rule: Finding["rule"], message: 
 export interface ConsentEvidence extends MandateEvidence {
   /** Ids of entries that had to be signed and are not, or not validly. */
   unsigned: ReadonlySet<number>;
-  /** Keys that count instead of those of the intents. */
+  /** Keys that signatures are verified with instead of those of the intents; a key that the intent lists is still needed. */
   trustedKeys: KeysByName | undefined;
 }
 
@@ -37,6 +37,7 @@ export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, ad
   let status = "";
   return life.map((recorded, index) => {
     const [needed, next] = findTransition(recorded, status, tier);
+    // The caller checks separately that the first entry is the proposal.
     if (index > 0 && needed !== status)
       addFinding(
         recorded.entry.id,
@@ -58,14 +59,13 @@ function findTransition(
   const { eventType } = entry;
   if (eventType === "change_proposed") return ["", tier === "minor" ? "approved" : "pending_consent"];
   if (eventType === "consent_decision") {
+    // A decision on an approved change states that status in `from`.
     const needed = detail["from"] === undefined ? "pending_consent" : "approved";
     if (detail["decision"] !== "approved") return [needed, "denied"];
     const statedStatus = detail["status"];
-    const next =
-      statedStatus === "approved" || (statedStatus === "pending_consent" && needed === statedStatus)
-        ? statedStatus
-        : undefined;
-    return [needed, next];
+    // A consent completes the quorum, or leaves the change pending; it never makes an approved change pending again.
+    const leavesPending = statedStatus === "pending_consent" && needed === "pending_consent";
+    return [needed, statedStatus === "approved" || leavesPending ? statedStatus : undefined];
   }
   const operation = OPERATIONS.get(eventType) ?? { from: status, to: status };
   return [operation.from, operation.to];
@@ -190,23 +190,28 @@ function isEligible(
   evidence: ConsentEvidence,
 ): boolean {
   const { content, signed, trustedKeys, intents } = evidence;
+  // An intent that is not in the file cannot be checked; the verdict is then only `consistent`.
   if (!intent) return true;
   const name = normalizeName(String(recorded.detail["approver"]));
   const isEmergency = recorded.detail["emergency"] === true;
   const mayConsent = isEmergency ? (intent.emergency?.approvers ?? []).includes(name) : canDecide(name, intent);
   if (!mayConsent) return false;
+  // A person who asked a model for the change counts as its proposer too.
   const proposers = [content["proposer"], proposal.detail["asked_by"]].map(stringOrUndefined);
   if (!intent.selfApproval && proposers.some((one) => one !== undefined && normalizeName(one) === name)) return false;
+  // The groups that the identity provider stated, of which the intent may require some.
   const { idp } = recorded.detail;
   const groups = intent.idpGroups.get(name) ?? [];
   if (!groups.every((group) => Array.isArray(idp) && idp.includes(group))) return false;
   const keys = intent.keys.get(name) ?? [];
   const mustSign = keys.length > 0 || intent.signedOnly || (trustedKeys?.get(name) ?? []).length > 0;
   if (!mustSign) return true;
-  // A signature under an intent that is not in the file cannot be checked; the verdict is then only `consistent`.
+  // Without trusted keys and without the intent of the consent its signature was not verified: the recorded key is taken.
   const isChecked = trustedKeys !== undefined || intents.has(readManifestHash(recorded.detail));
   const key = isChecked ? signed.get(recorded.entry.id) : stringOrUndefined(recorded.detail["key"]);
-  return key !== undefined && (keys.some(({ id }) => id === key) || (keys.length === 0 && !intent.signedOnly));
+  if (key === undefined) return false;
+  // If this intent lists no key of the approver and accepts unsigned consents, only a trusted key asked for the signature.
+  return keys.length === 0 ? !intent.signedOnly : keys.some(({ id }) => id === key);
 }
 
 /** Decisions that need a signature if their approver has keys, or if only signatures count. */

@@ -12,6 +12,7 @@ export interface Contents {
   /** Contents of changes, and intents, that match the hash in their entry. */
   changes: number;
   intents: number;
+  /** Contents that do not match their entry, and that do not follow it. */
   unfit: number;
   missing: number;
   erased: number;
@@ -161,6 +162,7 @@ function findExpectedContent(entry: Entry, line: number): ExpectedContent | unde
   }
   if (entry.eventType !== "intent_in_force") return undefined;
   const digest = readManifestHash(parseDetail(entry));
+  // The detail was decoded; the line has one character for each byte.
   const prefix = `{"manifest_hash":${JSON.stringify(Buffer.from(digest).toString("latin1"))},"manifest":`;
   return { line, entry, rule: "intent", prefix, digest, name: `the manifest ${digest}` };
 }

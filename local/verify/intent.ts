@@ -215,8 +215,10 @@ export function isMinor(content: JsonObject, isErased: boolean, { minor, ownerRu
   if (!minor || typeof kind !== "string" || !tenantTargets) return false;
   const isInScope = ({ targets, tenants }: Scope, { tenant, target }: TenantTarget): boolean =>
     matchesAny(target, targets) && (!tenants || tenants.includes(tenant));
+  // Targets with owners always need a consent.
   const isOwned = ownerRules.some((scope) => tenantTargets.some((tenantTarget) => isInScope(scope, tenantTarget)));
   if (isOwned || (content["apply_when"] !== undefined && !minor.automatic)) return false;
+  // An erasure replaces the number of users by null.
   const areUsersAllowed = isErased ? users === null : isIntegerAtLeast(users, 0) && users <= minor.maxUsers;
   const riskLevel = RISKS.indexOf(risk);
   return (

@@ -10,6 +10,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError("it is nested too deep");
   const value: unknown = JSON.parse(text);
+  // Only the escape of a lone surrogate (\ud800 to \udfff) makes text that is not well-formed.
   if (/\\u[dD]/.test(text)) requireWellFormed(value);
   return value;
 }

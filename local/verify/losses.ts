@@ -18,6 +18,7 @@ export interface Loss {
 export function readLoss(entry: Entry): Loss | undefined {
   if (entry.eventType !== "loss_accepted") return undefined;
   const { actor, note, known, length } = parseDetail(entry);
+  // `known`: the last state of the log that the service knew; its head is null where it knew only of the loss.
   const before = isObject(known) ? known : {};
   return {
     entry: entry.id,

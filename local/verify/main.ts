@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `countersign-verify`: verifies an export of the audit log, or the certificate of a change, offline, without the service's code. */
+/** `countersign-verify`: verifies an export of the audit log, or the certificate of a change, offline, without the service. */
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

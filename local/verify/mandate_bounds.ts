@@ -44,6 +44,7 @@ export function findBrokenContentBound(
   if (content["risk"] !== "low" && content["risk"] !== "medium") return "risk";
   const { max_affected_users: maxUsers } = bounds;
   const { affected_users: users } = content;
+  // An erasure replaces the number of users by null.
   const areUsersAllowed = isErased
     ? users === null
     : isIntegerAtLeast(users, 0) && isIntegerAtLeast(maxUsers, 0) && users <= maxUsers;
@@ -88,7 +89,11 @@ function computeLatestEnd(first: MandateState["first"], { maxDays }: MandatePoli
   return (drafted < signed ? drafted : signed) + maxDays * DAY_MS;
 }
 
-/** Returns the count that a consent exceeds or misstates. `stated`: the `mandate` of the consent; `entries`: number of targets of the change. */
+/**
+ * Returns the count that a consent exceeds or misstates. `stated`: the `mandate` of the consent, with the `number` of targets that
+ * it approved on this day, this change's included, and the number of targets and open changes that are `left`. `entries`: number of
+ * targets of the change.
+ */
 export function findBrokenCountBound(
   stated: JsonObject,
   entries: number,
@@ -105,5 +110,6 @@ export function findBrokenCountBound(
   if (number > maxPerDay) return "max_per_day";
   if (maxOpen < 1) return "max_open";
   const { today, open } = isObject(left) ? left : {};
+  // The change itself is open, so fewer than the maximum are left.
   return today === maxPerDay - number && isIntegerAtLeast(open, 0) && open < maxOpen ? undefined : "left";
 }

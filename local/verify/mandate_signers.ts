@@ -41,6 +41,7 @@ export function isSignedByMandateSigner(
 ): boolean {
   if (one.detail["proof"] === undefined) return false;
   const intent = intents.get(readManifestHash(one.detail));
+  // An intent that is not in the file cannot be checked; the verdict is then only `consistent`.
   return !intent || (isSigner(one, bounds, intent) && isSignedBy(one, intent, signed, () => true));
 }
 

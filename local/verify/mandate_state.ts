@@ -49,6 +49,7 @@ export function applyEntry(
   const { entry, detail } = recorded;
   const { eventType } = entry;
   const isSigning = eventType === "mandate_signed" || eventType === "mandate_resumed";
+  // Signatures leave the bounds and the revision as they are.
   mandate.revision += isSigning ? 0 : 1;
   if (detail["revision"] !== mandate.revision) return NOT_NEXT;
   if (eventType === "mandate_signed") return applySignature(mandate, recorded);
@@ -61,6 +62,7 @@ export function applyEntry(
     mandate.status = "suspended";
     mandate.resumes = [];
   } else if (eventType === "mandate_resumed") {
+    // An active mandate is resumed after a loss that the file omits: earlier signatures do not count then.
     mandate.resumes = [...(mandate.status === "suspended" ? (mandate.resumes ?? []) : []), recorded];
     mandate.status = detail["status"] === "active" ? "active" : "suspended";
     if (mandate.status === "active") mandate.countsFrom = entry.id;
@@ -100,6 +102,7 @@ function applyNarrowing(mandate: MandateState, recorded: RecordedEntry, evidence
   if (!isSignedByMandateSigner(recorded, mandate.bounds, evidence))
     return "a narrowing of its mandate is not signed by a person who may sign the mandate";
   mandate.bounds = { ...mandate.bounds, ...narrow };
+  // Signatures of an incomplete resumption were for the former bounds.
   if (mandate.status === "suspended") mandate.resumes = [];
   return undefined;
 }

@@ -42,6 +42,7 @@ export function findMandateProblem(
     .filter(({ entry }) => entry.id < step.entry.id)
     .sort((a, b) => a.entry.id - b.entry.id);
   const own = before.filter((one) => isLoss(one) || one.detail["mandate_id"] === mandate["mandate_id"]);
+  // Losses alone are no entry of the mandate.
   if (own.every(isLoss) || consent.detail["approver"] !== `mandate:${stringOrUndefined(mandate["mandate_id"]) ?? ""}`)
     return "the entries of its mandate are not in this file";
   const mandateState = emptyMandate();
@@ -50,10 +51,12 @@ export function findMandateProblem(
     if (problem !== undefined) return problem;
   }
   if (mandateState.status !== "active") return `its mandate was ${mandateState.status}, not active`;
+  // Narrowings and resumptions after the consent change both, so an apply is not compared.
   if (step === consent && mandate["revision"] !== mandateState.revision)
     return "its mandate.revision is not the current revision of the mandate";
   if (step === consent && mandate["entry"] !== mandateState.countsFrom)
     return "its mandate.entry is not the entry that activated the mandate";
+  // An intent that is not in the file cannot be checked; the verdict is then only `consistent`.
   if (!intent) return undefined;
   if (!intent.mandates) return "its intent does not allow mandates";
   for (const entries of [mandateState.signatures, ...(mandateState.resumes ? [mandateState.resumes] : [])]) {

@@ -35,6 +35,7 @@ const SIGNATURE_LINE = new RegExp(`^— ${KEY_NAME} ([A-Za-z0-9+/]+={0,2})$`, "u
 /** Control characters, which no note contains. */
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 const PEM = /-----BEGIN PUBLIC KEY-----[ \t\r\n]+([A-Za-z0-9+/= \t\r\n]+)-----END PUBLIC KEY-----/;
+/** DER of an Ed25519 public key before its 32 bytes. */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 

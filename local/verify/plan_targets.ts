@@ -45,6 +45,7 @@ interface PlanState {
 
 /** Creates a check that takes the entries of a log in their order; it remembers the plans. */
 export function createPlanCheck() {
+  /** By change id, with one character for each byte, as entries have it. */
   const plans = new Map<string, PlanState>();
 
   const findProblem = ({ eventType, changeId }: Entry, { sets, host }: JsonObject): string | undefined => {
@@ -59,6 +60,7 @@ export function createPlanCheck() {
     if (!plan) return sets === undefined ? undefined : "it has sets, but its change is not a plan";
     if (eventType === "change_drifted") return findUnknownTarget(plan, sets);
     if (FAILURES.has(eventType)) {
+      // A failure before any target was set or restored states no targets.
       if (sets === undefined) return undefined;
       return findFailureProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets as JsonObject[]));
     }
@@ -102,7 +104,10 @@ export function createPlanCheck() {
   };
 }
 
-/** Lists the keys of the targets that a failed operation restored; `sets`: a valid list of targets. */
+/**
+ * Lists the keys of the targets that a failed operation restored: only these have `target_holds`, the change whose value they have
+ * now (null: none). `sets`: a valid list of targets.
+ */
 const readRolledBack = (sets: readonly JsonObject[]): readonly string[] =>
   readTargets(
     sets.filter(({ target_holds }) => target_holds !== undefined),

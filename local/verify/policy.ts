@@ -27,7 +27,7 @@ export const normalizeName = (name: string): string =>
     .replace(SPACES, " ")
     .replace(JOINERS, "");
 
-/** Folds the case of one letter; a dotless i stays as it is. */
+/** Folds the case of one letter; the upper case on the way unites ß with ss. A dotless i stays as it is, else it would become i. */
 const foldCase = (letter: string): string =>
   letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();
 

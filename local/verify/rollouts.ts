@@ -15,6 +15,7 @@ import { matchesContent, type NamedStages, readNamedStages } from "./named_stage
 import { isFiniteNumber, readPlan } from "./rollout_plan.ts";
 import { normalizeName } from "./policy.ts";
 
+/** The actor of decisions that the service makes by the rule. */
 const SERVICE = "policy:stages";
 const HOUR_MS = 3600 * 1000;
 const OTHER_STAGES = "its stages are not those of its content";
@@ -131,10 +132,8 @@ const DECISIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function judgeStep(rollout: Rollout, entry: Entry, detail: JsonObject, newestIntent: number): string | undefined {
-  const {
-    step,
-    named: { shares },
-  } = rollout;
+  const { step, named } = rollout;
+  const { shares } = named;
   if (detail["step"] !== step) return `its step is not ${step}, the current step of the rollout`;
   if (step >= shares.length) return "the rollout has already reached all users";
   if (detail["decision"] !== DECISIONS.get(entry.eventType)) return "its decision does not match its event_type";
@@ -148,12 +147,8 @@ function judgeStep(rollout: Rollout, entry: Entry, detail: JsonObject, newestInt
       if (rollout.stoppedBy !== undefined) return "the rollout has already been stopped";
       if (detail["actor"] !== SERVICE) return `its actor is not ${SERVICE}, which alone stops a rollout`;
       rollout.stoppedBy = entry.id;
-      return findDecisionProblem(
-        rollout,
-        entry,
-        { detail, totals: totals! },
-        ({ decision }) => decision === "rollback",
-      );
+      const isRollback = ({ decision }: Decision): boolean => decision === "rollback";
+      return findDecisionProblem(rollout, entry, { detail, totals: totals! }, isRollback);
     }
     case "stage_resumed":
       return judgeResume(rollout, entry, { detail, totals: totals! });
@@ -175,7 +170,10 @@ const NO_PERSON = "its actor is not a person, and its action needs one";
 /** Checks that the actor of an entry is a person, not the service. */
 const isByPerson = ({ actor }: JsonObject): boolean => typeof actor === "string" && !actor.startsWith("policy:");
 
-/** Checks that the intent has changed since an advance was ordered: then a person's signature no longer counts. */
+/**
+ * Checks that the intent has changed since an advance was ordered: then a person's signature no longer counts. `ordered`: id of the
+ * next entry at the time of the order; `newestIntent`: id of the newest entry that put an intent in force.
+ */
 const isUnderOtherIntent = (
   { intents }: Rollout,
   { manifest_hash }: JsonObject,
@@ -209,6 +207,7 @@ function judgeAdvance(rollout: Rollout, entry: Entry, record: StepRecord, newest
       ? decided.reason === "manual" && Number(record.detail["hours"]) >= plan.steps[step]!.min_hours
       : decided.decision === "advance" && decided.reason === reason,
   );
+  // Also after a problem, so that the entries of the next step are judged by it.
   Object.assign(rollout, { step: step + 1, beganWith: entry.id, beganAtMs: parseMoment(entry.timestamp) });
   return problem;
 }
@@ -243,7 +242,9 @@ function judgeHold(rollout: Rollout, entry: Entry, record: StepRecord): string |
   if (rule === undefined) return reason === "mismatch" ? "its reason is mismatch, but its rule is missing" : undefined;
   return findDecisionProblem(rollout, entry, record, (decided) => {
     if (decided.decision === "rollback") return false;
+    // A mismatch holds until a person resumes, also when newer totals no longer show it.
     if (reason === "mismatch") return wasMismatched || decided.reason === reason;
+    // Any other reason, for example a freeze, comes from outside the rule.
     return RULE_HOLDS.has(reason) ? decided.reason === reason : decided.reason !== "mismatch";
   });
 }
@@ -253,6 +254,7 @@ const rowKey = ({ step, kpi }: Pick<FedTotals, "step" | "kpi">): string => `${st
 /** Reads the totals of an entry: `[]` where it has none, undefined where they are not totals. */
 function readTotals(totals: unknown): readonly FedTotals[] | undefined {
   if (totals === undefined) return [];
+  // `n`: users; `sum`: total of their values; other members are further sums, which some kinds of KPI have.
   const isArm = (arm: unknown): boolean =>
     isObject(arm) &&
     isFiniteNumber(arm["n"]) &&
@@ -314,7 +316,8 @@ function findDecisionProblem(
   if (!isFiniteNumber(hours) || !isFiniteNumber(silent)) return "its hours or silent is not a number";
   const decidedAtMs = beganAtMs + hours * HOUR_MS;
   const delayMs = parseMoment(entry.timestamp) - decidedAtMs;
-  // An advance with `ordered` is recorded only after the target system was set. One millisecond is for rounding.
+  // An advance with `ordered` is recorded only after the target system was set. Holds and stops, which widen no exposure, may be
+  // late too. One millisecond is for rounding.
   if (!(delayMs >= -1) || (delayMs > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
     return "its hours do not match the time since its step began";
   const stepTotals = totals.filter((row) => row.step === step);

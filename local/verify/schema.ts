@@ -24,9 +24,13 @@ const TYPES: Readonly<Record<string, AppliesTo>> = {
   null: (value) => value === null,
 };
 
-/** Patterns that every engine matches in linear time; any other pattern matches no value. */
+/**
+ * Patterns that every engine matches in linear time; any other pattern matches no value. Between `^` and `$`, a pattern is a
+ * sequence of character classes, escapes and plain characters, each with an optional count `{n}` or range `{n,m}`.
+ */
 const PATTERN =
   /^\^(?:(?:\[\^?(?:[^\][\\^-]|\\[\\\][^$.*+?(){}|/-]|\\[dw]|-)+\]|\\(?:[\\^$.*+?()[\]{}|/]|[dw])|[^\\^$.*+?()[\]{}|])(?:\{\d{1,3}(?:,\d{1,3})?\})?)*\$$/u;
+/** Maximum number of ranges `{n,m}` in a pattern. */
 const MAX_RANGES = 2;
 /** Maximum length of a text that is matched with a pattern; a longer one matches none. */
 const MAX_MATCHED_LENGTH = 256;
@@ -126,7 +130,7 @@ export function matchesSchema(schema: unknown, value: unknown): boolean {
 export const areValuesAllowed = (sets: readonly unknown[], schema: unknown): boolean =>
   sets.every((one) => isObject(one) && listShareValues(one["value"]).every((value) => matchesSchema(schema, value)));
 
-/** Lists the values of the shares of a split; any other value is listed itself. */
+/** Lists the values of the shares of a split, each `[name, value, size]`; any other value is listed itself. */
 function listShareValues(value: unknown): unknown[] {
   const split = isObject(value) && Object.keys(value).length === 1 ? value["$split"] : undefined;
   const shares = isObject(split) ? split["shares"] : undefined;

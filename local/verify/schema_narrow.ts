@@ -15,6 +15,7 @@ const compareNumbers =
 const atLeast = compareNumbers((before, after) => after >= before);
 const atMost = compareNumbers((before, after) => after <= before);
 const toList = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+/** Checks that nothing was added; with swapped arguments, that nothing was removed. */
 const isAmong: IsAsStrict = (before, after) =>
   toList(after).every((one) => toList(before).some((other) => isSame(one, other)));
 
@@ -64,6 +65,7 @@ function isSchemaNarrower(before: unknown, after: unknown): boolean {
     .every((name) => others !== false && isSchemaNarrower(others, members[name]));
 }
 
+/** Checks a maximum step; its kinds of bound, and having `members`, stay as they were. */
 function isStepNarrower(before: JsonObject, after: JsonObject): boolean {
   const isBoundAsStrict = (kind: string): boolean =>
     before[kind] === undefined ? after[kind] === undefined : atMost(before[kind], after[kind]);
@@ -71,6 +73,7 @@ function isStepNarrower(before: JsonObject, after: JsonObject): boolean {
     before["members"] === undefined
       ? after["members"] === undefined
       : Array.isArray(after["members"]) && isAmong(after["members"], before["members"]);
+  // A maximum over more hours, and for more members, limits more.
   return (
     isBoundAsStrict("relative") &&
     isBoundAsStrict("absolute") &&

@@ -7,8 +7,8 @@ import { type JsonObject, parseObject, stringOrUndefined, hasRepeatedMember } fr
 import { decodeBase64, type Key } from "./policy.ts";
 
 const sha256 = (data: string | Buffer): Buffer => createHash("sha256").update(data).digest();
-/** Flags of an authenticator: its owner was present and verified; the key may be backed up; the key is backed up. */
-const PRESENT_AND_VERIFIED = 5;
+/** Flags of an authenticator: its owner was present (1) and verified (4); the key may be backed up; the key is backed up. */
+const PRESENT_AND_VERIFIED = 1 | 4;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
 
@@ -51,6 +51,7 @@ const isAllowedOrigin = (origin: string, { rp_id, origins }: Extract<Key, { type
   origins?.includes(origin) ??
   (rp_id === "localhost" ? /^http:\/\/localhost(?::[1-9]\d{0,4})?$/.test(origin) : origin === `https://${rp_id}`);
 
+/** DER of public keys before the key itself; for RSA, the algorithm only. */
 const SPKI_ED25519 = Buffer.from("302a300506032b6570032100", "hex");
 const SPKI_P256 = Buffer.from("3059301306072a8648ce3d020106082a8648ce3d030107034200", "hex");
 const SPKI_RSA = Buffer.from("300d06092a864886f70d0101010500", "hex");
@@ -85,6 +86,7 @@ function isP256(point: Buffer, numbers: readonly Buffer[], signed: Buffer): bool
 function isRsa(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
   const [body, behind] = readElement(spki, 0x30);
   if (!startsWith(body, SPKI_RSA)) return false;
+  // The first byte of a BIT STRING counts its unused bits.
   const [bits, more] = readElement(body.subarray(SPKI_RSA.length), 3);
   if (behind.length > 0 || more.length > 0 || bits[0] !== 0) return false;
   const [modulus, exponent] = readTwoIntegers(bits.subarray(1));
@@ -125,6 +127,7 @@ function decodeArmour(text: string | undefined): Buffer | undefined {
 export function findSshSigner(statement: string, proof: JsonObject): Buffer | undefined {
   try {
     const outer = createSshReader(decodeArmour(stringOrUndefined(proof["signature"]))!);
+    // The magic, and version 1.
     if (outer.take(10).toString("latin1") !== "SSHSIG\0\0\0\u0001") return undefined;
     const blob = outer.string();
     const [namespace, reserved, hash] = [outer.text(), outer.string(), outer.text()];
@@ -157,6 +160,7 @@ function isSignedBySsh(blob: Buffer, signature: Buffer, signed: Buffer): boolean
   const flagsAndCounter = isOfSecurityKey ? own.take(5) : undefined;
   if (key.rest() > 0 || own.rest() > 0) return false;
   if (flagsAndCounter && (flagsAndCounter[0]! & PRESENT_AND_VERIFIED) !== PRESENT_AND_VERIFIED) return false;
+  // A security key signs the hash of its application, its flags and counter, and the hash of the text.
   const message =
     flagsAndCounter && application ? Buffer.concat([sha256(application), flagsAndCounter, sha256(signed)]) : signed;
   if (!isEcdsa) return isEd25519(point, inner, message);

@@ -14,6 +14,7 @@ const scratch = Buffer.alloc(65);
 
 /** Adds the leaf of an entry, by its `current_hash` in hex. */
 export function addLeaf(tree: Tree, currentHash: string): void {
+  // RFC 6962 hashes a leaf after a byte 0, a node after a byte 1.
   scratch[0] = 0;
   scratch.write(currentHash, 1, "hex");
   let root = hash("sha256", scratch.subarray(0, 33), "binary");

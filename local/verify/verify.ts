@@ -93,6 +93,7 @@ export async function verifyExport(
     if (contentsCheck && isContentLine(line)) return addFinding(contentsCheck.checkContent(line, number));
     const chainFinding = verifyLine(chain, line);
     addFinding(chainFinding && { ...chainFinding, line: number });
+    // `chain.last` is undefined after a line that is not an entry in its exact form; its hashes may be none.
     for (const finding of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(finding);
     if (chain.entry) addFinding(proofs.check(chain.entry, number));
     if (chain.entry) addFinding(checkOwner(chain.entry, number));
@@ -105,6 +106,7 @@ export async function verifyExport(
     if (statesByLength.size > 0) computeStates();
   };
 
+  // States of length 0 are those before the first line.
   computeStates();
   for await (const { lines, isText, lastState } of readLines(chunks))
     for (const [index, line] of lines.entries()) {
