@@ -58,6 +58,7 @@ async function examineUnchanged({ files, paths, sequences }: StoreFiles): Promis
     const parts = { files: reading, paths, sequences, readState: async () => null, now: rejectCall, newId: rejectCall };
     try {
       const examined = await examine(parts);
+      // The active file is opened last, and `examine` requires that it continues the sealed ones.
       if (examined.sealed.every(({ path, inode }) => files.stat(path)?.inode === inode)) return examined;
       await closeAll(files, examined.segments);
       if (tries === TRIES) throw new Error(`${paths.journal} changed during each of ${TRIES} tries to read it`);

@@ -16,6 +16,7 @@ import {
 } from "./location_map.ts";
 import { scanLines, type Segment } from "./segment.ts";
 
+/** Every offset in a file is below this. */
 const FILE_SPAN = 2 ** 32;
 
 /** Packs a location into one number: a file of the journal, numbered from 1 as this process opens them, and an offset. */
@@ -154,6 +155,7 @@ export async function writeCatalog(
   catalog: Catalog,
   sealed: readonly Segment[],
 ): Promise<void> {
+  /** Segment number by file number; these differ for files that this process sealed or compacted. */
   const numbers = new Map(sealed.map(({ file, header }) => [file, header.segment]));
   const segments = sealed.map(({ mark, bytes, last, puts, deletions }) => ({ mark, bytes, last, puts, deletions }));
 

@@ -154,6 +154,7 @@ async function compose(
       if (version.json) {
         segment.puts++;
         segment.live++;
+        // A deletion with an empty id only states that revisions of its collection were used.
       } else if (version.id !== "") segment.deletions++;
       durable.add(version, packLocation(segment.file, offset));
       accepted.markDurable(version);
@@ -186,6 +187,7 @@ async function compose(
     dump: () => dumpFiles({ files, paths, sequences }),
     clear: () => (closing ??= close()).then(() => removeStore(files, paths)),
   });
+  /** True while `inspect` runs: it tries to write again without the pause after a failure. */
   let isInspected = false;
   const findWriteProblem = async (): Promise<Error | undefined> =>
     (await journal.recover(isInspected)) ?? sole.findWriteError();
@@ -258,7 +260,7 @@ async function compose(
     },
     async inspect() {
       mustBeOpen();
-      // An empty transaction tries to write again, even less than a second after the failure.
+      // An empty transaction is enough to try again.
       isInspected = true;
       if (journal.failure) await transactions.transact(() => undefined).catch(() => undefined);
       isInspected = false;

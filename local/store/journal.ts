@@ -93,6 +93,7 @@ export function newJournal(parts: JournalParts): Journal {
     const located = batch.writeTo(line, active.last);
     const { bytes } = line;
     requireFree(files, paths.journal, active);
+    // A segment without commits is never sealed, even for a line longer than a segment.
     if (active.bytes + bytes.length > segmentBytes && active.last > active.header.after) await rotate();
     const end = active.bytes + bytes.length;
     writeAllNow(files, active.fd, bytes, active.bytes);

@@ -226,6 +226,7 @@ export function createLineWriter(): LineWriter {
     },
     clear() {
       length = 0;
+      // One very long line must not occupy its memory for ever.
       if (buffer.length > INITIAL_BUFFER_BYTES * 16) buffer = Buffer.allocUnsafe(INITIAL_BUFFER_BYTES);
     },
   };

@@ -78,6 +78,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   let unindexed = parts.covered ? 0 : MAX_UNINDEXED + 1;
   let isStopping = false;
   let failure: { reason: string; pass: Pass } | undefined;
+  /** True while the rename of a compacted file may not be durable. */
   let isUnsynced = false;
   let queue: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => isStopping;

@@ -97,6 +97,7 @@ export function newReader(
     const text = buffer.toString("utf8", start, end);
     const createDamage = (): StoreDamaged => reportDamage(segment, location);
     if (sequences.includes(collection)) return { collection, id, revision: 1, json: new LazyJson(text, createDamage) };
+    // Most keys have no escapes, and need no JSON.
     const plain = `["${collection}","${id}",`;
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
     const comma = text.indexOf(",", key.length);

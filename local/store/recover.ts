@@ -166,6 +166,7 @@ function prepareTakeover(
   { segment, end }: LastSegment,
   log: Log,
 ): () => Promise<Segment> {
+  /** Length with the torn end, if there is one. */
   const { bytes } = segment;
   let isClaimed = false;
   let isTornEndSaved = end === bytes;
@@ -173,6 +174,7 @@ function prepareTakeover(
   return async () => {
     segment.bytes = end;
     if (!isClaimed) await claimJournal(files, paths.journal, segment, bytes);
+    // On a retry, the file must still be as the first attempt left it.
     else if (!renewed) requireUntouched(files, paths.journal, segment);
     isClaimed = true;
     if (!isTornEndSaved) {

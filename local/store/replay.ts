@@ -29,6 +29,7 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
   let last = 0;
   let store: string | undefined;
 
+  /** Opens the file of segment `number`, which also is its file number in locations. */
   const open = async (path: string, number: number, mode: "read" | "write"): Promise<Segment> => {
     const segment = await openSegment(files, path, number, mode);
     segments.set(number, segment);
