@@ -155,6 +155,7 @@ function configure(declared: DeclaredSystem, { folder, env, createError }: Syste
     description: type.describe(declared, secrets),
     open(parts) {
       const opened = openSystem(() => type.open({ declared, secrets, key, path, ...parts }), createError);
+      // Some types open an adapter of their own, which is used as it is.
       if (!("compareAndSet" in opened)) return opened;
       return targetAdapter(opened, { ...parts, sha256 });
     },

@@ -128,6 +128,7 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     compareAndSet: makeCompareAndSet(setMany),
 
     split({ value, ...entry }, by, before) {
+      // The version is empty, since the value is not on the system yet.
       if (by.share === BUCKETS && isDefinition(value)) return { value, version: "" };
       const goal = isDefinition(value) ? value : requireVariant(before, value);
       const text = by.share === BUCKETS ? setDefault(before.raw!, goal as string) : wrapFlag(before.raw!, goal, by);

@@ -211,6 +211,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
         ? await repository.isAncestor((entry.value as Patch).head, tip, signal)
         : await hasAttempt(repository, tip, attempt, signal);
       if (isDone) return "done";
+      // The push of a patch requires the branch to be at its base.
       if (unsent.has(attempt.attempt) || (isPatchApply && tip !== (entry.value as Patch).base)) return "not_done";
       return clock.now() < Date.parse(attempt.at) + MAX_LATE_PUSH_MS ? "open" : "not_done";
     },

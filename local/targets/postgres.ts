@@ -125,6 +125,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
   const write = async (client: PoolClient, { entry, next, expected }: Write) => {
     const text = next && (next.raw ?? JSON.stringify(next.value));
     const value = text === SQL_NULL ? null : text;
+    // A version begins with the `xmin` of its row; without `raw` no row is expected.
     const condition = [toKey(entry), expected.version.split(" ")[0], expected.raw === SQL_NULL ? null : expected.raw];
     if (expected.raw !== undefined)
       return next ? client.query(sql.update, [...condition, value]) : client.query(sql.remove, condition);

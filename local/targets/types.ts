@@ -165,6 +165,7 @@ export const TYPES: Readonly<Record<string, SystemType>> = {
         name: declared.name,
         url: readText(declared, "url"),
         key,
+        // The text before the first placeholder begins all keys.
         prefix: readText(declared, "key", "{rest}").split("{")[0]!,
         user: secrets["user_env"],
         password: secrets["password_env"],

@@ -74,6 +74,7 @@ interface Feature extends JsonObject {
 
 /** A flag as it was read; `feature` is absent where there is no flag. */
 interface FoundFlag {
+  /** Id of the newest event of the flag; "0" without events. */
   version: string;
   feature?: Feature;
   enabled: boolean;
@@ -255,6 +256,7 @@ export function unleashTarget(options: UnleashTargetOptions): TargetSystem {
         try {
           const found = await findFlag(flag, signal);
           const current = toTargetValue(found, entry);
+          // Edits in another environment change the version and not the value.
           if (current.version !== expected.version && !isEqual(current, expected))
             return { done: false, conflict: current };
           if (!next) return await removeFlag(flag, found, signal);
