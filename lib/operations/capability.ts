@@ -1,3 +1,4 @@
+/** The schema of a row of the capability map. */
 import * as z from "zod";
 
 /** An ability of the service, or the reason why it is missing; `enable_with` is the option that enables it. */

@@ -31,6 +31,7 @@ const EXPUNGE_INTERVAL_MS = 12 * 3600 * 1000;
 /** Time after which a warning is logged. */
 const LATE_MS = 24 * 3600 * 1000;
 
+/** An erasure: `looked` counts its sweeps, `kept` is true while the store may have copies of records that they deleted. */
 type Due = Stored<ErasureDue>;
 
 /** Removes copies of erased contents, and returns the number of completed erasures. */

@@ -6,7 +6,7 @@ import type { ActivityRow } from "../projections/activity.ts";
 import { firstSequence } from "../projections/buffer.ts";
 import type { Store } from "../store/store.ts";
 
-/** Numbers of the last entry, row, notice and tick that were read. Notices have no entry, so they have their own order. */
+/** Numbers of the last entry, activity row (`growth`), notice and tick that were read. Notices have no entry, so they have their own order. */
 export interface EventCursor {
   audit: number;
   growth: number;

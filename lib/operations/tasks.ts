@@ -223,6 +223,7 @@ function orderKey({ status, priority, task_id, completed_at }: Task): string {
   if (status === "running") return orderPrefix(status) + task_id;
   const rank =
     status === "queued" ? PRIORITY_BOUND - priorityRank(priority) : Number.MAX_SAFE_INTEGER - Date.parse(completed_at!);
+  // Six decimals, since a priority may be a fraction.
   return `${orderPrefix(status)}${rank.toFixed(6).padStart(24, "0")}:${task_id}`;
 }
 

@@ -152,6 +152,7 @@ async function readOwnPage(
     return source && ownIds.has(source.change_id) && isWanted && key > begin ? [{ key, source }] : [];
   });
   const page: Value[] = [];
+  // Values are verified in batches, until the page has its number of values or its size.
   for (let bytes = 0; page.length < Math.min(limit, sources.length) && bytes < PAGE_BYTES;)
     for (const value of await readValues(sources.slice(page.length, Math.min(page.length + VALUES_PER_BATCH, limit))))
       if (bytes < PAGE_BYTES) {
@@ -196,6 +197,7 @@ export async function runWithStableValues<T>(
   tries = MAX_TRIES,
 ): Promise<T> {
   const read = await readProjection(deps, values);
+  // A projection that is behind the log would show the same values in another run.
   const mayHaveMoved = tries > 1 && read.behind === 0;
   const isMissing: IsMissing = async (target) => {
     const isSetByLog = await isSetByChange(deps, target);
@@ -249,6 +251,7 @@ async function readValueInRollout(
 
 /** Finds the source of the value that a target had before a change. */
 async function findEarlierSource(read: Snapshot<null>, { key, source }: Source): Promise<Source | undefined> {
+  // The values of a target, newest first; one of the two may be the change's own.
   const rows = await read.list("values_order", { prefix: `${key}\n`, limit: 2, reverse: true });
   const earlier = rows.find(({ value }) => value.change_id !== source.change_id);
   return earlier && { key, source: earlier.value };

@@ -76,7 +76,9 @@ export function createGithubAnswers(
     lastLength = length;
     if (after === undefined || after > length || length - after > MAX_NEW_ENTRIES) return () => true;
     const entries = await readLaterEntries(store, after, length - after);
+    // Checks of releases, also those of this process, change no decision.
     const newEntries = entries.filter(({ event_type }) => event_type !== "release_checked");
+    // An entry about no change, for example a freeze, may affect every deployment.
     if (newEntries.some(({ change_id }) => change_id === "")) return () => true;
     const records = await readRecords(store, [...new Set(newEntries.map(({ change_id }) => change_id))]);
     const changedTargets = new Set(
@@ -167,6 +169,7 @@ export function createGithubAnswers(
     let next = Infinity;
     let isFailing = false;
     for await (const page of listPages(store, "github_waiting", { limit: PAGE_SIZE })) {
+      // After a failure the pause is kept, whatever the new entries are.
       const isDue = ({ value }: (typeof page)[0]): boolean =>
         value.due <= begun || (value.failures === 0 && isAffected(value));
       const due = page.filter(isDue);

@@ -67,6 +67,7 @@ export async function acceptDeployment(
   await store.transact(async (tx) => {
     if ((await tx.get("github_waiting", id)) || (await tx.get("github_answered", id))) return;
     const initial = { gate: gate.name, received: now, due: now, failures: 0, reports: 0, reported: "" };
+    // The revision 0: the record must not exist.
     tx.put("github_waiting", id, { ...details, ...initial }, 0);
   });
   return true;
