@@ -1,8 +1,8 @@
 /**
  * A segment of the log index, 22 bytes for each entry. A subject is something that an entry is about (its change, a target, a
  * mandate), as a number: the lowest bit is a flag that marks minor changes, the other bits are a hash of the subject's name. So a
- * query compares either all bits but the lowest, to find a subject, or only the lowest, to find minor changes. Bloom filters
- * exclude blocks without a subject.
+ * query compares either all bits but the lowest, to find a subject, or only the lowest, to find minor changes. Bloom filters let
+ * a search skip blocks that cannot contain its subject.
  */
 import type { AuditEntry } from "./entry.ts";
 
@@ -59,6 +59,7 @@ export function writeEntry(segment: LogSegment, offset: number, hash: string, en
     // A query for the lowest bit looks for the subject 1, since the filters leave out the lowest bit of a subject.
     if (subject & 1) addToFilters(segment, offset, 1);
   });
+  // Further subjects are never marked.
   const further = entrySubjects.slice(subjects.length);
   further.forEach((subject) => addToFilters(segment, offset, subject));
   // Another entry may have been at this offset before.
@@ -86,7 +87,7 @@ const canBlockContain = ({ blockFilters }: LogSegment, offset: number, subject: 
 /** Returns the position of the first bit of the filter of an entry's block. */
 const blockFilterStart = (offset: number): number => ((offset / ENTRIES_PER_BLOCK) | 0) << BLOCK_FILTER_BITS;
 
-/** The upper bits of a subject, and the same number of bits after them; the lowest bit is in neither. */
+/** The upper bits of a subject, and the same number of bits after them. Neither has the lowest bit, so the mark changes no position. */
 const upperBits = (subject: number, bits: number): number => subject >>> (32 - bits);
 const lowerBits = (subject: number, bits: number): number => (subject << bits) >>> (32 - bits);
 

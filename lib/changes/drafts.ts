@@ -21,7 +21,7 @@ export type RejectedDraft = Pick<Change, "change_id" | "resolution" | "approver"
 /** The effect of a draft without its wording, which a model varies. */
 type DraftedChange = ChangeEntry & Pick<Change, "kind">;
 
-/** Finds the reason why a draft must not be filed; undefined if it may be. */
+/** Finds the reason why a draft must not be filed; undefined if it may be. Removes closed drafts from the list of open ones. */
 export async function findDraftProblem(
   transaction: Transaction,
   drafted: DraftedChange,
@@ -55,7 +55,7 @@ function findRejection(change: Change, now: number): RejectedDraft | undefined {
   return { change_id, resolution, approver, approval_note, decided_at };
 }
 
-/** Digests the effect of a draft. Spaces around a tenant and full-width letters do not change the digest; the tenant's case does. */
+/** Digests the effect of a draft. Spaces around a tenant, its width and a target's case do not change it; the tenant's case does. */
 function digestDraft({ kind, sets, ...change }: DraftedChange, sha256: Transaction["sha256"]): string {
   const compared = { ...toComparable(change), kind, ...(sets && { sets: sets.map(toComparable) }) };
   return sha256(canonicalJson(compared));

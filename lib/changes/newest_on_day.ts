@@ -1,8 +1,8 @@
-/** Finds the newest matching entry of a UTC day. */
+/** Finds the newest entry of a UTC day in a walk through the log, newest first. */
 import type { AuditEntry } from "../audit/entry.ts";
 import type { NextEntry } from "./evidence.ts";
 
-/** Returns the newest entry of a moment's UTC day. If the clock was set back, entries of later days precede it in the walk. */
+/** Returns the newest entry of a moment's UTC day. If the clock was set back, the walk yields entries of later days first. */
 export async function findNewestOnDay(
   at: string,
   walkSince: (moment: string) => NextEntry,

@@ -29,7 +29,7 @@ export function tokenCapability(token: {
   adminToken?: string | undefined;
   allowAnonymousWrites?: boolean | undefined;
 }): Capability {
-  const noToken = "no token is configured, so every write is refused";
+  const noToken = "no token is configured, so every write is rejected";
   const reason = reasonUnless(token.adminToken, token.allowAnonymousWrites ? "writes need no token" : noToken);
   return row("admin_token", "access", reason, "SVC_ADMIN_TOKEN");
 }
@@ -46,7 +46,7 @@ export function workerCapabilities(
   const adapterRow = row(
     "product_adapter",
     "product",
-    "approved changes are recorded and not carried anywhere",
+    "approved changes are recorded, and set on no target system",
     "SVC_PRODUCT_ADAPTER",
   );
   return [
@@ -73,7 +73,7 @@ export function functionCapabilities(env: Environment): Capability[] {
     row("cycle_timer", "host", timerReason, "a schedule for the function cycle; SVC_CYCLE_INTERVAL"),
     languageModel(env),
     proxyIdentity(env),
-    row("event_stream", "host", "a function answers whole, so GET /api/events is 404"),
+    row("event_stream", "host", "a function sends each answer as a whole, so GET /api/events is 404"),
     row("cross_link", "link", "a function holds no connection to a peer"),
     row("evolved_files", "learning", "a function keeps no files"),
     row("process_metrics", "host", "the figures of one instance are not those of the service"),

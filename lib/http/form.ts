@@ -77,7 +77,7 @@ export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.outp
   ]);
 }
 
-/** Removes null from fields that do not allow it, since some clients send null for absent fields. */
+/** Removes null from optional fields that do not allow it, since some clients send null for absent fields. */
 function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   const { def, shape } = schema as unknown as SchemaParts;
   if (def.innerType) return removeNulls(def.innerType, raw);

@@ -17,18 +17,23 @@ export const dueMandate = z
   })
   .describe("A mandate that is suspended, ends soon or is not signed yet.");
 
-const MAX_LISTED = 100;
+/** Maximum number of open mandates that are examined, oldest first. */
+const MAX_EXAMINED = 100;
 const SOON_MS = 3 * DAY_MS;
 
 /** Lists mandates that are suspended, end within three days, or are not signed yet. */
 export async function listMandatesDue(deps: ChangesDeps, person: string | null): Promise<z.infer<typeof dueMandate>[]> {
   if (!deps.product!.intent.policy.mandates) return [];
-  const { mandates } = await listMandates(deps, { limit: MAX_LISTED, isOpen: true });
+  const { mandates } = await listMandates(deps, { limit: MAX_EXAMINED, isOpen: true });
   const soon = deps.clock.now() + SOON_MS;
   return mandates
     .filter(({ state, until }) => state !== "active" || Date.parse(until) <= soon)
     .map(({ mandate_id, agent, state, until, suspension, missing }) => ({
-      ...{ mandate_id, agent, state, until, reason: suspension?.reason ?? null },
+      mandate_id,
+      agent,
+      state,
+      until,
+      reason: suspension?.reason ?? null,
       waits_for_you: person !== null && missing.some(({ of }) => of.includes(normalizeName(person))),
     }));
 }

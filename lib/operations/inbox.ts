@@ -63,7 +63,7 @@ export const inboxItem = changeSchema()
     targets: z.number().int().optional().describe("How many targets a plan sets."),
     since: z.string().describe("Since when it waits: proposed, approved, applied in an emergency, or seen to drift."),
     expires_at: z.string().nullable().describe("Time of expiry or of the due review; null without limit."),
-    waits_for_you: z.boolean().describe("Whether a consent of the person who asks would bring it on."),
+    waits_for_you: z.boolean().describe("True if the person can give a consent that it still needs."),
     missing: z.array(missingSchema()).describe("Missing consents, by rule."),
     gates: z.array(gateSchema()).describe("Gates of its apply, and warnings."),
     drift: z.enum(["drifted", "missing"]).optional().describe("State at the host product if it differs; else absent."),
@@ -99,12 +99,12 @@ export const inboxSchema = z.object({
   drifted: inboxList,
   worse_kpis: z
     .array(z.string())
-    .meta({ description: "KPIs that are worse than at an apply of late.", examples: [["csat"]] }),
+    .meta({ description: "KPIs that were judged worse than at an apply in the last week.", examples: [["csat"]] }),
   mandates: z.array(dueMandate).describe("Mandates that are suspended, end soon or are not signed yet."),
   complete: z
     .boolean()
     .describe(
-      `False when more than ${MAX_SORTED} wait, of which the oldest are put in order, or newer ones are not seen yet.`,
+      `False if more than ${MAX_SORTED} changes wait (only the oldest are sorted), or the newest entries are not included yet.`,
     ),
 });
 export type Inbox = z.infer<typeof inboxSchema>;

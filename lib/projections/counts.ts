@@ -152,7 +152,10 @@ async function countDecision(context: ProjectionContext<State>, { change_id, fac
   return { [`decided_${facts.decision}`]: 1, ...(level && { [`level_${level}`]: 1 }) };
 }
 
-/** Counts a successful apply as failed, once, on the day of the apply. */
+/**
+ * Counts the cause for which a successful apply failed after all, on the day of the apply: `attempts_<cause>`, and
+ * `attempts_failed` at the first cause. Of several drifts the first counts; a rollback is the last cause, and removes the row.
+ */
 async function countFailedAttempt(
   context: ProjectionContext<State>,
   { change_id }: Entry,

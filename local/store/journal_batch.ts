@@ -16,13 +16,16 @@ export interface Batch {
   readonly commits: number;
   readonly waiters: readonly Waiter[];
   add(writes: readonly Version[]): void;
-  /** Writes the line of the batch, which continues the commit `previous`. */
+  /** Writes the line of the batch, which continues the commit `previous`; called once. */
   writeTo(line: ReturnType<typeof createLineWriter>, previous: number): LocatedVersion[];
   /** Resolves when the write is durable. */
   done(): Promise<void>;
 }
 
-/** Creates an empty batch. It has only the last version of each record, since its commits are durable together or not at all. */
+/**
+ * Creates an empty batch; `sequences`: the collections whose ids are consecutive numbers. A batch has only the last version of
+ * each record, since its commits are durable together or not at all.
+ */
 export function newBatch(sequences: readonly string[]): Batch {
   const changed = new Map<string, Map<string, Version>>();
   /** The highest revision of a deletion that a later commit replaced, by collection; `Catalog.floor` must not lose it. */

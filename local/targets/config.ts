@@ -53,8 +53,8 @@ export function readTargets(path: string, env: Environment): TargetsFile {
   const declaredSystems = parseSystems(text, option);
   const systems = declaredSystems.map((declared, index) => {
     const location = `${option}: systems[${index}] (${declared.name})`;
-    const createError = (field: string, message: string): OptionError =>
-      new OptionError(`${location}: ${field} ${message}`, 1);
+    const createError = (subject: string, message: string): OptionError =>
+      new OptionError(`${location}: ${subject} ${message}`, 1);
     return configure(declared, { folder: dirname(resolve(path)), env, createError });
   });
   rejectDuplicates(declaredSystems, option);
@@ -122,7 +122,7 @@ function parse<T extends z.ZodType>(
 interface SystemContext {
   folder: string;
   env: Environment;
-  createError(field: string, message: string): OptionError;
+  createError(subject: string, message: string): OptionError;
 }
 
 function configure(declared: DeclaredSystem, { folder, env, createError }: SystemContext): ConfiguredSystem {
@@ -183,12 +183,12 @@ function openSystem<T>(open: () => T, createError: SystemContext["createError"])
 
 /** Rejects two systems with the same name, or the same settings, of which the second would never be used. */
 function rejectDuplicates(systems: readonly DeclaredSystem[], option: string): void {
-  const names = new Map<string, string>();
+  const nameByIdentity = new Map<string, string>();
   for (const system of systems) {
     const { name, ...rest } = system;
     const identities = [`the name ${name}`, canonicalJson({ ...rest, match: [...rest.match].sort() })];
     for (const identity of identities) {
-      const other = names.get(identity);
+      const other = nameByIdentity.get(identity);
       if (other !== undefined)
         throw new OptionError(
           identity.startsWith("the name")
@@ -196,7 +196,7 @@ function rejectDuplicates(systems: readonly DeclaredSystem[], option: string): v
             : `${option}: ${name} is the same as ${other}: type, address, template, match, kinds and tenants; remove one`,
           1,
         );
-      names.set(identity, name);
+      nameByIdentity.set(identity, name);
     }
   }
 }

@@ -42,6 +42,7 @@ export async function* measureLongLog({ changes, live, rounds, requests }) {
 
   const measureRatio = async (plan) => {
     const ratios = [];
+    // The round -1 is a warm-up.
     for (let round = -1; round < rounds; round++) {
       const longRate = (await load({ port: long.port, ...plan })).perSecond;
       const shortRate = (await load({ port: short.port, ...plan })).perSecond;

@@ -8,7 +8,10 @@ import { dirname, relative, join } from "node:path";
 
 const SECTOR = 512;
 
-/** Parses the records of a program; `at` is the offset of a record, which also identifies a cut. */
+/**
+ * Parses what disk_recorder.mjs recorded of a program: lines of JSON, each followed by the `bytes` bytes of a write. `at` is the
+ * offset of a record, which also identifies a cut.
+ */
 export function readRecords(bytes) {
   const records = [];
   for (let at = 0; at < bytes.length;) {
@@ -42,7 +45,7 @@ export class RecordedDisk {
     if (record.id !== undefined) this.#underWay.set(record.id, record);
     const file = this.#names.get(path);
     if (op === "create") {
-      if (!file) this.#move({ path, file: newFile(), isCreated: true });
+      if (!file) this.#move({ path, file: newFile() });
       else if (record.empties) file.pending.push({ op: "truncate", size: 0, isDone: true });
     } else if (op === "write") file?.pending.push(record);
     else if (op === "truncate") file?.pending.push({ op, size: record.size, isDone: true });

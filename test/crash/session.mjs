@@ -65,8 +65,8 @@ export async function work(service, ledger, { adapterMayFail }) {
 }
 
 /**
- * Starts the program again without faults, compares it with the receipts, and runs the steps again. Before that, the product's
- * file may show the effect of a failed adapter.
+ * Starts the program again without faults, compares it with the receipts, and runs the steps again. `adapterFailed`: the
+ * product's file is first compared after these steps, since it may show the effect of the failed adapter.
  */
 export async function compare(folder, ledger, { adapterFailed = false } = {}) {
   const service = spawnService(program, intent, folder);

@@ -1,4 +1,4 @@
-/** Five processes of two products of one type and of another product, on loopback addresses of their own. */
+/** Five processes on loopback addresses: two for each of two products of one type, and one for a product of another type. */
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
@@ -76,6 +76,7 @@ async function produceOutcome(node: Node): Promise<void> {
   await node.post("kpi", { csat: 4.3 });
   const now = async () => Date.parse((await node.get("/api/state")).body.as_of);
   const before = await now();
+  // The signal advances the clock of the process by more than the horizon.
   node.server.child.kill("SIGUSR2");
   await vi.waitFor(async () => expect((await now()) - before).toBeGreaterThan(7 * DAY_MS));
 }

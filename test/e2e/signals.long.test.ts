@@ -81,7 +81,7 @@ test("SIGUSR1 opens no inspector, and SIGUSR2 does nothing", async ({ cwd }) => 
   expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 });
 
-test("the program does not start under an older intent, even if the newer one wrote nothing", async ({ cwd }) => {
+test("an older intent, or another of its epoch, does not start even if the newer wrote nothing", async ({ cwd }) => {
   await writeIntent(cwd, "newer.json", { update_epoch: 4 });
   const first = await serve(cwd, ["--product-intent", "newer.json"]);
   first.child.kill("SIGTERM");

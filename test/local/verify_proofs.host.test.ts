@@ -217,7 +217,7 @@ test("a rewritten verdict, until, actor, note or accepted end does not match its
     expect(findings).toMatchObject([{ rule: "proof" }]);
 });
 
-test("an unsigned decision of a person with keys is reported; bad if the log has the keys", async () => {
+test("an unsigned decision is a finding if the log has the person's keys; else it is counted", async () => {
   const unsigned = (log: AuditEntry[]) => (index: number) =>
     editEntry(index, ({ proof: _proof, statement: _statement, key: _key, ...detail }) => detail, log);
   const denied = listSigned().filter((index) => JSON.parse(entries[index]!.detail).decision === "denied");

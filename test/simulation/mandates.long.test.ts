@@ -1,6 +1,7 @@
 /**
- * Simulation of agents under mandates: counts how often people must sign, and checks that each loss suspends the mandate within
- * one cycle. `npm run simulate:mandates` simulates thirty days of 1,000 changes; the test simulates one day of 48.
+ * Simulation of agents under mandates: counts how often people must sign, and checks that each rollback, low KPI or contested value
+ * suspends the mandate within one cycle. `npm run simulate:mandates` simulates thirty days of 1,000 changes each; the test
+ * simulates one day of 48.
  */
 import { expect, test } from "vitest";
 import { type MonthFigures, simulateMonth } from "./mandates_month.ts";
@@ -25,6 +26,7 @@ function printFigures(mandated: MonthFigures, without: MonthFigures): void {
 }
 
 test("a rollback, a low KPI or a contested value suspends the mandate in one cycle", async () => {
+  // In a long run each kind of loss comes every fifth day, in a short one every day.
   const month = { days: DAYS, changes_a_day: CHANGES, seed: SEED, every: DAYS > 4 ? 5 : 0 };
   const mandated = await simulateMonth({ ...month, isMandated: true });
   const without = await simulateMonth({ ...month, isMandated: false });

@@ -71,7 +71,7 @@ export const WIDER: readonly Narrowing[] = [
   ["a keyword left out", limits({ schema: { type: "number", minimum: 1 } })],
   ["another type", limits({}, { type: ["number", "string"] })],
   ["another agent", { agent: "agent:other" }],
-  ["another beginning", { from: "2027-01-01T08:00:00.000Z" }],
+  ["a beginning, which no narrowing sets", { from: "2027-01-01T08:00:00.000Z" }],
 ];
 
 /** Pairs of schemas; true where the rule recognizes the second as at least as strict as the first. */

@@ -108,7 +108,11 @@ describe.skipIf(!browser)("pages of the console", () => {
     const id = await near.propose({ target: "limits.flow", kpi: "incident_rate", expected_delta_k: "0.02" });
     const page = await open(ANA);
     await visit(page, near.url, `changes/${id}`);
-    await page.getByText("Peers: 1 change on this target gave +0.01 on average (1 met; by trust worth 1).").waitFor();
+    await page
+      .getByText(
+        "Peers: 1 change on this target gave +0.01 on average (1 met; weighed by trust, as much as 1 of equal trust).",
+      )
+      .waitFor();
     await visit(page, near.url, "settings");
     await part(page, "Peers").getByText("acme-crm@far").waitFor();
     expect(await part(page, "Peers").innerText()).toMatch(/Up/);

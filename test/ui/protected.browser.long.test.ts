@@ -36,7 +36,7 @@ describe.skipIf(!browser)("protected reads", () => {
     page.on("response", (answer) => answer.status() === 401 && rejectedUrls.push(answer.url()));
     await freshness(page, "Live").waitFor();
 
-    // Without a reload: the event stream is requested with the token.
+    // Without a reload: the event stream is requested with the token. The tokens of the cases differ in length, and so the targets.
     await service.propose({ target: `limits.${token.length}`, tenant_id: "t2" });
     await page.getByText(`pat asks to change limits.${token.length} for tenant t2`).waitFor();
 

@@ -1,4 +1,4 @@
-/** The actor of an event, how the service knows the name, and the names under which the service itself acts. */
+/** The actor of an event, how the service knows the name, and names under which the service acts (a further one: approver_name.ts). */
 import { isAgent, type Principals } from "./principals.ts";
 
 /** The intent's own consent to a minor change. */

@@ -17,7 +17,7 @@ export const AUTONOMY_LEVEL_MEANINGS: Readonly<Record<AutonomyLevel, string>> = 
 /** How long after a model's draft a human's proposal on the same tenant and target counts as an edit of it. */
 export const MAX_EDIT_AGE_MS = 7 * 24 * 3600 * 1000;
 
-/** The newest draft of a model on one tenant and target: `model_drafts/<target key>`. */
+/** The newest draft of a model on one tenant and target: `tally_drafts/<target key>`. */
 export interface ModelDraft {
   change_id: string;
   at: string;

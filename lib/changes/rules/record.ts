@@ -31,14 +31,14 @@ export interface AppliedTarget extends TargetKey, Pick<ApplyRecord, "target_spel
   rolled_back_at?: string;
 }
 
-/** Returns the apply of a change on one of its targets; undefined if it was not applied there. */
+/** Returns the apply of a change on one of its targets; undefined if it was not applied there. Only a plan has several targets. */
 export const findApplied = (
   { applied }: Pick<ChangeState, "applied">,
   key: TargetKey,
 ): Omit<AppliedTarget, keyof TargetKey> | undefined =>
   applied?.sets ? applied.sets.find((target) => isSameTarget(target, key)) : (applied ?? undefined);
 
-/** Lists the operands of a change that are not rolled back. */
+/** Lists the operands of an applied change: all, for a plan without those that were rolled back alone. */
 export const listAppliedOperands = (record: ChangeRecord): readonly Change[] =>
   listOperands(record.change).filter((operand) => findApplied(record, operand)?.rolled_back_at === undefined);
 
@@ -63,7 +63,7 @@ export interface ChangeState {
   audit: readonly number[];
   /** `null` before the apply; kept after a rollback. */
   applied: ApplyRecord | null;
-  /** The change in force on the target at the last approval; absent: the log does not record it. */
+  /** The change, not a person, that was in force on the target at the last approval; absent: the log does not record it. */
   target_owner?: ChangeInForce;
   /** Present for a change that is rolled out in steps. */
   rollout?: Rollout;
@@ -93,6 +93,7 @@ export function listDifferences(logged: ChangeState, record: ChangeRecord, sha25
   if (!isEqual(logged.applied, applied)) differing.push("applied");
   if (!isEqual(logged.rollout, rollout)) differing.push("rollout");
   if (!isEqual(logged.target_owner, target_owner)) differing.push("target_owner");
+  // After an erasure, the remaining content has a digest of its own.
   if (contentDigest(change, sha256) !== (logged.change.erased ?? logged.change).digest) differing.push("content");
   return differing;
 }

@@ -2358,7 +2358,7 @@ export interface paths {
               review_due: components["schemas"]["InboxList"];
               drifted: components["schemas"]["InboxList"];
 
-              /** KPIs that are worse than at an apply of late. */
+              /** KPIs that were judged worse than at an apply in the last week. */
               worse_kpis: string[];
 
               /** Mandates that are suspended, end soon or are not signed yet. */
@@ -2382,7 +2382,7 @@ export interface paths {
                 waits_for_you: boolean;
               }[];
 
-              /** False when more than 5000 wait, of which the oldest are put in order, or newer ones are not seen yet. */
+              /** False if more than 5000 changes wait (only the oldest are sorted), or the newest entries are not included yet. */
               complete: boolean;
             };
           };
@@ -4725,7 +4725,7 @@ export interface components {
       /** Time of expiry or of the due review; null without limit. */
       expires_at: string | null;
 
-      /** Whether a consent of the person who asks would bring it on. */
+      /** True if the person can give a consent that it still needs. */
       waits_for_you: boolean;
 
       /** Missing consents, by rule. */

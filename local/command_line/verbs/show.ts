@@ -1,4 +1,3 @@
-/** Verb that shows a change. */
 import { changeText } from "../change_text.ts";
 import type { Verb } from "../verb.ts";
 

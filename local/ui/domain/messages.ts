@@ -19,12 +19,13 @@ export function describeGate({ gate, message }: Pick<Gate, "gate" | "message">):
   return localizeTimes(message.replaceAll(ID, "another change"));
 }
 
-/** Returns the service's message with a capital and a full stop; a field's or a target's name keeps its spelling. */
+/** Returns the service's message with a capital and a full stop; a first word with other characters, such as a field `change_id`, remains. */
 export const formatSentence = (message: string): string =>
   endSentence(/^[a-z]+(?=[ ,;:])/.test(message) ? message.charAt(0).toUpperCase() + message.slice(1) : message);
 
 const readText = (value: unknown): string => (typeof value === "string" ? value : "");
 
+/** Explains an error of the service; ids of changes become "this change" and "another change". */
 export function explainError({ code, error, ...detail }: ErrorBody): string {
   if (code === "restore_contested") {
     const until = Date.parse(readText(detail["contested_until"]));

@@ -80,6 +80,7 @@ const MAX_SETTERS = 1000;
 
 function Differences({ from, to, intent }: { from: string; to: string; intent: IntentView }) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
+  // `null`: the connection was restored, so events may have been missed. Only applies, rollbacks and stages change these values.
   const { data, error } = useResource(
     `compare ${from} ${to}`,
     (signal) => compare(from, to, intent, signal),

@@ -67,7 +67,10 @@ interface Rate {
   tries: number;
 }
 
-/** Returns the number of commits of a store, and of attempts. */
+/**
+ * Returns the number of commits of a store, and of attempts: the collection without a name (`WRITERS`) has a record for each
+ * process, whose revision is the number of commits that the process has tried.
+ */
 type Counter = () => Promise<{ commits: number; tries: number }>;
 
 const makeCounter =
@@ -149,6 +152,7 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
       near: makeCounter(pool, "near"),
       far: makeCounter(pool, "far"),
     };
+    // The rates of the warm-up are not used, so any counter will do.
     for (const warm of [services, [near], [far], one]) await measureProposals(warm, 3000, counters.countersign);
     const rates = {
       plain: [] as Rate[],

@@ -70,7 +70,7 @@ export const ERROR_REFERENCE = {
       "Send the request through the proxy that names people.",
     ],
     agent_may_not: [
-      "Agents may not consent, apply, roll back and the like, propose outside their `may`, or, with `read: own`, read the changes of others.",
+      "Agents may not consent, apply or roll back, nor propose outside their `may`. With `read: own` they may not read the changes of others.",
       "Ask a person to do it.",
     ],
     agent_required: [
@@ -133,8 +133,8 @@ export const ERROR_REFERENCE = {
       "Get some changes decided, withdraw some, or wait for `Retry-After`. The intent's `principals.<agent>.may` sets the limits.",
     ],
     target_conflict: [
-      "Another change of the same tenant and target is waiting or approved (`on_conflict: block`).",
-      "Decide the changes in `conflicts` first.",
+      "Another change of the same tenant and target is waiting or approved (`on_conflict: block`), or the place belongs to another target.",
+      "Decide the changes in `conflicts` first, or give the target another place in `--targets`.",
     ],
     target_moved: [
       "Another change was applied on the target since the consent (`on_stale: block`), the configuration now names another location (`places`), or a location has another value than at the time of a consent (`on_moved: block`).",

@@ -161,7 +161,7 @@ test.each([
   [{ adminToken: "t" }, "available", null],
   [{ adminToken: "t", allowAnonymousWrites: true }, "available", null],
   [{ allowAnonymousWrites: true }, "disabled", "writes need no token"],
-  [{}, "disabled", "no token is configured, so every write is refused"],
+  [{}, "disabled", "no token is configured, so every write is rejected"],
 ])("the capability of the token with %o: %s", (settings, status, reason) => {
   expect(tokenCapability(settings)).toMatchObject({ id: "admin_token", status, reason });
 });

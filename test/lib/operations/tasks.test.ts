@@ -185,6 +185,7 @@ describe("the worker", () => {
       const lines = result!.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
       expect(lines.slice(0, 5)).toEqual(["# “t”", "", "## Worded by `llm:m`, unverified", "", "> Fine."]);
       const reportStart = lines.indexOf("## From the records");
+      // Each line is quoted and its first `<` or `[` is escaped; the last assertion checks the others.
       for (const line of lines.slice(4, reportStart - 1)) expect(line).toMatch(/^>(?: [^<[\u202e]*(?:\\[<[].*)?)?$/);
       expect(lines.filter((line) => line.startsWith("#"))).toEqual([
         "# “t”",

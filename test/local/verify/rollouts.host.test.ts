@@ -32,8 +32,11 @@ let judged: Awaited<ReturnType<typeof judgeExports>>;
 const MANUAL = { steps: [{ share: 1000, advance: "manual", min_hours: 24 }] };
 
 /**
- * Creates a rollout that is rolled back at its second step, and one that a person advances. Entries by index: `stage_held` 1 by a
- * person, 2 for a mismatch, 4 in the second rollout; `stage_resumed` 1 after the mismatch; `stage_advanced` 1 in the second.
+ * Creates a rollout that is rolled back at its second step, and one that a person advances. Entries by event type and index:
+ * - first rollout, step 0: `stage_held` 0 (`min_hours`), `stage_held` 1 (by a person), `stage_resumed` 0, `stage_held` 2
+ *   (`mismatch`), `stage_resumed` 1 (its totals are the baseline), `stage_advanced` 0;
+ * - first rollout, step 1: `stage_held` 3 (`min_hours`), `stage_stopped` 0, `change_rolled_back` 0;
+ * - second rollout: `stage_held` 4 (`manual`), `stage_advanced` 1 (by a person).
  */
 beforeAll(async () => {
   const { api, act, feedNow, passHours } = await openRollout();
@@ -197,7 +200,7 @@ const FORGED: readonly (readonly [forgery: string, forge: () => Log, message: st
     "its stage is not the first step of its rollout",
   ],
   [
-    "a stop without a reason",
+    "a stop on totals that give no reason for it",
     () => edited("stage_stopped", 0, (one) => ({ ...one, totals: JSON.parse(find("stage_advanced").detail).totals })),
     OTHER_RESULTS,
   ],
@@ -283,8 +286,9 @@ const FORGED: readonly (readonly [forgery: string, forge: () => Log, message: st
     () => edited("change_proposed", 0, (one) => ({ ...one, apply_when: "approved" })),
     "its apply_when is not that of its content",
   ],
-  ["no shares", () => staged({ shares: [] }, undefined), NO_STAGES],
+  ["no shares", () => staged({ shares: [] }), NO_STAGES],
   ["shares that are objects", () => staged({ shares: [{ a: 1 }] }, { a: 1 }), NO_STAGES],
+  // In Python, True == 1: the verifier there must compare the types too.
   ["a share that is true", () => staged({ shares: [1] }, true), "its stage is not the first step of its rollout"],
   ["shares that fall", () => staged({ shares: [1000, 500] }), NO_STAGES],
   [

@@ -17,7 +17,7 @@ import { Verdict } from "../../parts/verdict.tsx";
 const OutcomeTable = lazy(() => import("../../parts/outcomes.tsx").then((part) => part.OutcomeTable));
 
 const MAX_PRECEDENTS = 8;
-/** The age of an older baseline is shown. */
+/** Age from which the page shows how old the baseline is. */
 const STALE_HOURS = 7 * 24;
 
 /** The expectation, the evidence and the chart. */
@@ -27,7 +27,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
     <Panel title="Impact">
       <p>
         {expected === null ? (
-          "The proposer expects no gain"
+          "The proposer stated no expected gain"
         ) : (
           <>
             The proposer expects <strong>{formatExpectedGain(change)}</strong>
@@ -51,7 +51,7 @@ export function Expectation({ change, intent }: { change: ChangeDetail; intent: 
           {outcome.side_effects.length > 0 &&
             ` Other KPIs since the apply: ${humanizeSentence(outcome.side_effects.map(({ words: moved }) => moved).join("; "))}.`}
           {(outcome.baseline_age_hours ?? 0) > STALE_HOURS &&
-            ` Its value at the apply was ${formatNumber(outcome.baseline_age_hours! / 24)} days old.`}
+            ` The KPI's value at the apply was ${formatNumber(outcome.baseline_age_hours! / 24)} days old.`}
         </p>
       )}
       {kpi !== null && <KpiChart kpi={kpi} change={change} intent={intent} />}
@@ -117,9 +117,11 @@ function Peers({ change: { evidence, kpi } }: { change: ChangeDetail }) {
     .join(", ");
   return (
     <p>
-      Peers: {formatCount(n, "change", "changes")} {match === "target" ? "on this target" : "next to this target"} gave{" "}
+      Peers: {formatCount(n, "change", "changes")}{" "}
+      {match === "target" ? "on this target" : "on targets with the same parent"} gave{" "}
       <strong>{formatSigned(mean_delta)}</strong> on average ({verdictCounts}
-      {shared > 0 && `; ${shared} shared with other changes there`}; by trust worth {formatNumber(effective_n)}).
+      {shared > 0 && `; ${shared} of them moved together with other changes there`}; weighed by trust, as much as{" "}
+      {formatNumber(effective_n)} of equal trust).
     </p>
   );
 }
