@@ -202,13 +202,13 @@ function requireMatchingContent([first]: readonly RecordedEntry[], content: Json
   if (!first) return;
   const { entry, detail } = first;
   for (const name of ["kind", "target", "tier", "risk", "kpi", "proposer"]) {
-    // Older entries record fewer of these fields, and an erasure may remove them from the content.
+    // A field that the entry or the content lacks contradicts nothing.
     if (detail[name] === undefined || content[name] === undefined) continue;
     const recorded = detail[name];
     if (recorded !== content[name] || (typeof recorded !== "string" && recorded !== null))
       addFinding(entry.id, "content", `its ${name} is not that of the content in this file`);
   }
-  // Absence counts as a difference here: it decides whether the change applies by itself.
+  // Here absence has a meaning: the change does not apply by itself.
   const { apply_when: recorded } = detail;
   const isUsed = recorded !== undefined || content["apply_when"] !== undefined;
   if (isUsed && !(typeof recorded === "string" && recorded === content["apply_when"]))

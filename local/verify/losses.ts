@@ -18,7 +18,7 @@ export interface Loss {
 export function readLoss(entry: Entry): Loss | undefined {
   if (entry.eventType !== "loss_accepted") return undefined;
   const { actor, note, known, length } = parseDetail(entry);
-  // `known`: the last state of the log that the service knew; its head is null where it knew only of the loss.
+  // The end of the log that the service knew before the loss; a head of null: unknown entries followed.
   const before = isObject(known) ? known : {};
   return {
     entry: entry.id,

@@ -60,7 +60,7 @@ export function createPlanCheck() {
     if (!plan) return sets === undefined ? undefined : "it has sets, but its change is not a plan";
     if (eventType === "change_drifted") return findUnknownTarget(plan, sets);
     if (FAILURES.has(eventType)) {
-      // A failure before any target was set or restored states no targets.
+      // A failure before the state of any target was known states none.
       if (sets === undefined) return undefined;
       return findFailureProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets as JsonObject[]));
     }

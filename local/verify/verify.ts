@@ -93,7 +93,7 @@ export async function verifyExport(
     if (contentsCheck && isContentLine(line)) return addFinding(contentsCheck.checkContent(line, number));
     const chainFinding = verifyLine(chain, line);
     addFinding(chainFinding && { ...chainFinding, line: number });
-    // `chain.last` is undefined after a line that is not an entry in its exact form; its hashes may be none.
+    // A line whose hashes are not hex digits has an entry and no `chain.last`: it counts as no entry here.
     for (const finding of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(finding);
     if (chain.entry) addFinding(proofs.check(chain.entry, number));
     if (chain.entry) addFinding(checkOwner(chain.entry, number));
