@@ -7,6 +7,7 @@ import type { Clock } from "../lib/kit/platform.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 const MAX_LINE_BYTES = 1024 * 1024;
+/** Beginning of each line that the service writes. */
 const ENTRY_PREFIX = '{"at":"';
 
 /** Opens an anchor at a URL or in a file. Errors: one line for people where it cannot be used. */

@@ -29,6 +29,7 @@ export async function listUnconsentedInStore(
   const store = memoryStore();
   const load = async (isWanted: (key: Key) => boolean): Promise<void> => {
     const wanted: Version[] = [];
+    // A version with an empty id is no record: it only states that revisions were used.
     for await (const versions of from.dump()) wanted.push(...versions.filter((one) => one.id !== "" && isWanted(one)));
     await store.bulk!.commit(wanted, { from: undefined, to: undefined });
   };

@@ -41,7 +41,7 @@ export function rejectRequest(response: ServerResponse, rejection: Rejection, re
   response.writeHead(status, headers).end(body);
 }
 
-/** Time for which input is still read after a rejection: closing at once could reset the connection before the client has the answer. */
+/** Time for which input is still read after a rejection: closing immediately could reset the connection before the client has the answer. */
 const LINGER_MS = 1000;
 
 /**

@@ -76,6 +76,7 @@ async function openProgram(
   const intent = productIntent === undefined ? undefined : await readIntent(productIntent);
   const onStoreReadOnly = options.exitWhenReadOnly === "1" ? onReadOnly : undefined;
   const store = await openStore(state, log, options.storeName, onStoreReadOnly);
+  // Until the service is open, only the store must be closed.
   let close = store.close;
   stops.push(() => close());
   const ui = await openUi(options.uiDir, log);

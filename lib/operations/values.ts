@@ -197,7 +197,7 @@ export async function runWithStableValues<T>(
   tries = MAX_TRIES,
 ): Promise<T> {
   const read = await readProjection(deps, values);
-  // A projection that is behind the log would show the same values in another run.
+  // While the projection is behind the log, differences are expected, and another run would find them again.
   const mayHaveMoved = tries > 1 && read.behind === 0;
   const isMissing: IsMissing = async (target) => {
     const isSetByLog = await isSetByChange(deps, target);

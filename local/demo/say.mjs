@@ -1,3 +1,5 @@
+/** Prints the sentences of the demo. */
+
 /** Number of columns of the output. */
 const WIDTH = 100;
 

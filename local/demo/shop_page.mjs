@@ -1,3 +1,5 @@
+/** Renders the page of the demo's shop. */
+
 /** Returns the sentences of the page that customers see, by the target that decides each. */
 const listSentences = ({ freeFrom, guests, deliveryDay }) => ({
   "delivery.free_from": `Free delivery from €${freeFrom}`,

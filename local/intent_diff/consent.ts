@@ -209,6 +209,7 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
     return {
       users: findMaximum(listCounts("max_affected_users"), (affected_users) => passes({ affected_users })),
       risk: findMaximum([...RISKS.keys()], (risk) => passes({ risk: RISKS[risk] })),
+      // A number is allowed if a change is still minor as the last of so many on its day.
       per_day: findMaximum(listCounts("max_per_day"), (count) => count > 0 && passes({}, count - 1)),
       automatic: passes({ apply_when: "approved" }),
     };

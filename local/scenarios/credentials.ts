@@ -46,8 +46,8 @@ export function replaceCredentials(manifest: string): PlayableIntent {
 }
 
 const APPLICATION = "ssh:";
-/** Flags: the owner was present and verified. */
-const PRESENT_AND_VERIFIED = 5;
+/** Flags: the owner was present (1) and verified (4). */
+const PRESENT_AND_VERIFIED = 1 | 4;
 
 /** Makes an SSH key: a security key, or one that signs by itself. */
 function makeKey(unattended: boolean) {

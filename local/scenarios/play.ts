@@ -101,6 +101,7 @@ async function openRun(manifest: string, start: string) {
   /** Advances the clock, and runs the cycles after which the service considers the time past. */
   const advanceTo = async (at: number): Promise<void> => {
     for (const moment of [at - CLOCK_SAMPLE_INTERVAL_MS, at]) {
+      // The clock never goes back: after a short step only the second cycle runs.
       if (moment <= now && moment !== at) continue;
       now = moment;
       await service.cycle();

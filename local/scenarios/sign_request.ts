@@ -75,4 +75,5 @@ function statementFields({ decision, author }: SignedDecision, fields: Fields): 
   return { decision, ...stated, kpis };
 }
 
+/** Checks that a proposal is a CRM follow-up, whose request states no kind. */
 const isFollowup = (fields: Fields): boolean => !("kind" in fields);

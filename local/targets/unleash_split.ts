@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from "./json_object.ts";
 import { findStickinessProblem } from "./split.ts";
 import { type FlagValue, isFlagValue, toFlagValue } from "./unleash_value.ts";
 
-/** The `groupId` of a rollout's strategies is its salt, which begins with the id of its change. */
+/** The `groupId` of a rollout's strategies is its salt, the id of its change. */
 const CHANGE_ID = /^chg_[0-9a-f]{8}-/;
 
 /** Checks that one of the strategies is the share of a rollout. */
