@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import * as esbuild from "esbuild";
 
+/** Static imports of a file or a chunk, as esbuild writes them. */
 const STATIC = /(?:\bfrom|\bimport)\s*"\.\/(?:chunks\/)?([\w.-]+\.js)"/g;
+/** Lists of exported names. */
 const NAMES = /\bexport\s*\{([^}]*)\};?/g;
 
 /** Takes and returns files as `{ path, text }`: the entry `app.js` becomes part of the core, and the page names the stored files. */
@@ -105,6 +107,7 @@ const importCore = (code, { core, name }) =>
     code,
   );
 
+/** Formats one imported name by the name that the export has in the core. */
 const formatImport = (one, prefix) => (/\sas\s/.test(one) ? prefix + one : `${prefix}${one} as ${one}`);
 
 const renameAll = (code, names, rename) => names.reduce((text, chunk) => text.replaceAll(chunk, rename(chunk)), code);

@@ -15,6 +15,7 @@ const BUNDLED_PACKAGES = {
   name: "bundled packages",
   setup({ onResolve, onLoad, resolve }) {
     onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, importer, kind, resolveDir }) => {
+      // `resolve` calls this function again, with "resolved".
       if (pluginData === "resolved" || kind === "entry-point" || path.startsWith("countersign:")) return undefined;
       const bundled = /^(?:prom-client|yaml)\b/.test(path) || importer.includes("node_modules");
       if (!bundled) return { path, external: true };
