@@ -1,3 +1,4 @@
+-- Each exposure of a user to an arm of a rollout, as exposure_hook.mjs logs it.
 create table exposures (
   change_id text not null,
   step integer not null,
@@ -7,6 +8,7 @@ create table exposures (
 );
 create index on exposures (change_id, step, user_id, at);
 
+-- What users did, such as a purchase with its value.
 create table events (
   user_id text not null,
   name text not null,
