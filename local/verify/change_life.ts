@@ -102,6 +102,7 @@ export function requireConsents(
     const problem = findMissingConsents(life.slice(0, index + 1), statuses[index - 1] ?? "", step, evidence);
     if (problem === undefined) continue;
     addFinding(step.entry.id, "quorum", problem);
+    // Later steps lack the same consents.
     return;
   }
 }

@@ -98,7 +98,9 @@ const MAY_BE_UNSIGNED: ReadonlySet<string> = new Set(["propose", "withdraw", "ap
 /** The facts of proposals that a consent also signs, by change id. */
 export type Proposals = Map<string, ProposalFacts>;
 export interface ProposalFacts {
+  /** Target system and key of each value. */
   places: unknown;
+  /** When the change applies by itself; undefined: it does not. */
   apply_when: unknown;
 }
 
@@ -233,6 +235,7 @@ function buildStatement(
   // The statement of a hold may name any step that was reached.
   const isReached = action === "hold" && isIntegerAtLeast(step, 0) && step <= Number(detail["step"]);
   const stageFacts = decision === "stage" && { action, step: isReached ? step : detail["step"] };
+  // Only a consent signs the proposal's facts, and the digests of the values that its approver saw (`seen`).
   const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = SERVICE_ACTIONS.has(decision)
     ? { ...shared, actor: by, until, ...actionFacts }

@@ -185,6 +185,7 @@ function judgeAdvance(rollout: Rollout, entry: Entry, record: StepRecord, newest
   const { step, heldBy, stoppedBy, isMismatched, beganWith } = rollout;
   const { shares } = rollout.named;
   const { to, share, ordered, reason } = record.detail;
+  // After the last step everybody has the value, which a share of null states.
   if (to !== step + 1 || share !== (shares[step + 1] ?? null)) return "its to and share are not those of the next step";
   if (isMismatched) return "it advances a rollout that a mismatch holds";
   if (ordered !== undefined && !(isIntegerAtLeast(ordered, beganWith + 1) && ordered <= entry.id))

@@ -91,6 +91,7 @@ function isRsa(spki: Buffer, signature: Buffer, signed: Buffer): boolean {
   if (behind.length > 0 || more.length > 0 || bits[0] !== 0) return false;
   const [modulus, exponent] = readTwoIntegers(bits.subarray(1));
   const size = modulus.length;
+  // The modulus has its highest bit set and is odd; the exponent has 4 bytes at most, is odd, and not 1.
   if (size < 256 || size > 2048 || modulus[0]! < 128 || modulus.at(-1)! % 2 === 0) return false;
   if (exponent.length > 4 || exponent.at(-1)! % 2 === 0 || (exponent.length === 1 && exponent[0] === 1)) return false;
   const key: KeyObject = createPublicKey({ key: spki, format: "der", type: "spki" });
