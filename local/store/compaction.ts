@@ -115,6 +115,7 @@ export async function writeCompacted(
   };
 
   const flush = async (): Promise<void> => {
+    // The last line ends with the segment's last commit, even if it has no operation.
     const isLastLine = lastSequence === segment.last && compacted.last < lastSequence;
     if (gatheredBytes >= SLICE_BYTES || isLastLine) {
       line.begin({ sequence: lastSequence, previous: compacted.last });

@@ -183,6 +183,7 @@ async function compose(
     storedMoveState: await durable.version(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id),
     persist: commit,
     clock: { now },
+    // A dump has the records as of one commit.
     atOneMoment: true,
     dump: () => dumpFiles({ files, paths, sequences }),
     clear: () => (closing ??= close()).then(() => removeStore(files, paths)),

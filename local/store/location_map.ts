@@ -154,6 +154,7 @@ export function createLocationMap(): LocationMap {
     page({ after, limit, reverse = false, prefix = "" }) {
       const entries: [string, number][] = [];
       const step = reverse ? -1 : 1;
+      // Forward, the page begins at `after` or the prefix, whichever is later; in reverse, below `after` or the prefix's end.
       const forwardStart = after !== undefined && after >= prefix ? after : prefix;
       const from = reverse ? minDefined(after, findPrefixEnd(prefix)) : forwardStart;
       let at = from === undefined ? blocks.length - 1 : Math.max(0, findBlock(from));
