@@ -44,12 +44,14 @@ async function hasUnfinishedWork({ store }: OperationsDeps): Promise<boolean> {
     store.list("rollouts_running", FIRST_KEY),
     store.list("github_waiting", FIRST_KEY),
   ]);
+  // Open tasks come before the ended ones. Reported mismatches are checked again in each cycle.
   const isOpen = tasks.some(({ id }) => id < orderPrefix("completed"));
   return isOpen || (mismatches?.value.told.length ?? 0) > 0 || lists.some((rows) => rows.length > 0);
 }
 
 /** Returns the time of the next automatic apply; an overdue one is tried in each cycle. */
 async function findNextApply({ store }: OperationsDeps): Promise<number> {
+  // A key begins with the time of its apply.
   const [first] = await store.list("applies_due", FIRST_KEY);
   return first ? Date.parse(first.id.split("\n")[0]!) : Infinity;
 }

@@ -27,6 +27,7 @@ export function createPromptedSending<T>(
   const deliver = async (item: T): Promise<boolean> => {
     const failed = await attempt(item);
     if (!failed) failures = 0;
+    // The factor 1 leaves the pause as it is; a long-running sender shortens it by a random one.
     else if (backsOff) pausedUntil = clock.now() + retryDelay(failed, failures++, times, () => 1);
     else if (failed.retryAfterMs !== undefined)
       pausedUntil = clock.now() + Math.min(failed.retryAfterMs, times.longestPause);

@@ -34,6 +34,7 @@ export async function runNextTask(deps: OperationsDeps): Promise<Task | undefine
 /** Claims the first queued task, after abandoned tasks have returned to the queue. */
 async function claimNext({ store, clock, owner }: OperationsDeps): Promise<TaskRecord | undefined> {
   const [open] = await store.list("tasks_order", { limit: 1, keysOnly: true });
+  // Ended tasks come last in the order.
   if (!open || open.id >= orderPrefix("completed")) return undefined;
   return store.transact(async (tx) => {
     const now = clock.now();

@@ -4,6 +4,7 @@ import type { Trace } from "../../kit/trace.ts";
 import { describe } from "../../wording/describe.ts";
 import { capitalize, joinParts } from "../../wording/part.ts";
 
+/** Severity numbers of OpenTelemetry. */
 const [INFO, WARN, ERROR] = [9, 13, 17] as const;
 
 /** Severities other than INFO. */
