@@ -131,7 +131,7 @@ export async function canRead(headers: Record<string, string>, signal?: AbortSig
   return permissions === "unknown" || (permissions?.includes("read") ?? false);
 }
 
-/** Returns the permissions of a caller with these headers; `unknown` if the service lists none (404), undefined on other errors. */
+/** Returns a caller's permissions: none if no header can carry the token, `unknown` on 404, undefined on any other error. */
 export async function fetchPermissions(
   headers: Record<string, string>,
   signal?: AbortSignal,

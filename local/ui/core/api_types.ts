@@ -59,7 +59,6 @@ export type ChangeDetail = Awaited<ReturnType<typeof readChangeDetail>> & {
   /** Current values of the targets; absent where none can be read. */
   seen?: readonly ObservedValue[];
 };
-/** Waiting items, as the service returns them. */
 export type { InboxAnswer };
 export type InboxItem = InboxAnswer["pending"]["items"][number];
 export type Approvals = Awaited<ReturnType<typeof listApprovals>>;

@@ -93,10 +93,10 @@ export function formatRelativeTime(at: string | number, now: number): string {
   return ms > 0 ? `${formatDuration(ms)} ago` : `in ${formatDuration(-ms)}`;
 }
 
-/** The first eight characters of a hash. */
+/** The first eight characters of a hash; a text of up to twelve, such as a short name, is shown complete. */
 export const shortenHash = (hash: string): string => (hash.length > 12 ? `${hash.slice(0, 8)}…` : hash);
 
-/** The first four and last eight characters of a change's id: ids of the same minute begin alike. */
+/** The first four and last eight characters of a long id: ids of the same minute begin alike. */
 export const shortenId = (id: string): string => (id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-8)}` : id);
 
 /** JSON with line breaks; "" for undefined. */

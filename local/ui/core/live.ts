@@ -140,10 +140,12 @@ function schedulePoll(ms: number): void {
 
 async function poll(): Promise<void> {
   clearTimeout(pollTimer);
+  // Any answer shows that the service is reached, also one that rejects the missing token.
   const reached = await fetch(apiUrl("api/product/identity"), { cache: "no-store", signal: AbortSignal.timeout(5000) })
     .then(() => true)
     .catch(() => false);
   if (document.hidden || (stream && freshness.get().mode === "live")) return;
+  // After an outage the stream is opened without the wait that the lost one left behind.
   if (reached && freshness.get().mode === "offline") earliestOpenAt = 0;
   lastContact.set({ reached, at: Date.now() });
   if (reached) {

@@ -81,6 +81,7 @@ async function readEnvironment(
   const { values, isCut } = await readValues({}, signal);
   const found = values.flatMap((value) => {
     const covers = ({ match }: Systems[number]) => findWildcard(value.target, match ?? []) !== undefined;
+    // A target belongs to the first system that covers it.
     const system = systems.find(covers);
     if (system?.name !== parseName(environment)) return [];
     const wildcardPart = findWildcard(value.target, system.match ?? [])!;

@@ -14,7 +14,6 @@ export const describeTimes = ({
     ? undefined
     : `Median ${describeDuration(median)}, longest ${describeDuration(max)}, over ${timed} of ${total}.`;
 
-/** A duration in seconds, in words. */
 export const describeDuration = (seconds: number): string => formatDuration(seconds * 1000);
 
 /** Returns the name by which a normalised query groups. */
@@ -31,7 +30,7 @@ export function describeQueryFault(error: unknown): string | undefined {
   return fault && endSentence(`The query ${fault.message.replace("as person", "under “You”")}`);
 }
 
-/** Lists the queries that a reply of the chat names as run. */
+/** Lists the queries in a chat reply, from lines such as `Query: is:pending – 3 changes.`; "(every change)" is the empty query. */
 export const listNamedQueries = (reply: string): string[] => [
   ...new Set(
     [...reply.matchAll(/^Query: (.+) – .+$/gm)]

@@ -24,10 +24,11 @@ export function listFollowUps(change: ChangeDetail): FollowUp[] {
   if (isOpenChange(status)) return [{ label: "Revise" }];
   if (status === "denied" || status === "rolled_back") return [{ label: "Propose again" }];
   if (!drift) return isPromotable(change) ? [{ label: "Promote", by: "promotes" }] : [];
+  // `null`: the target has no value, so there is none to propose.
   return drift.held_digest === null ? [] : [{ label: "Propose what it holds now", take: "held" }];
 }
 
-/** Returns true where the values of a change are what its targets have now, for all users. */
+/** Returns true where all targets still have the values of a change, for all users; `holds`: another change's value is there. */
 const isPromotable = (change: ChangeDetail): boolean =>
   change.status === "applied" &&
   !hasNoValue(change) &&

@@ -73,7 +73,7 @@ const BOUNDS = [
   "agent", "targets", "kinds", "tenants", "limits", "max_affected_users", "max_per_day", "max_open", "kpi_floor", "from", "until",
 ] as const; // prettier-ignore
 
-/** Returns the statement of a decision on the shown mandate, to be signed. */
+/** Returns the statement to be signed: of a first signature with all bounds, of a later decision with the shown revision. */
 export function makeSignableMandate(
   decision: MandateDecision,
   mandate: Mandate,

@@ -67,7 +67,7 @@ interface BeforeAfter {
   present_before?: boolean;
 }
 
-/** Returns the current value in the host product; undefined if the answer does not contain it. */
+/** Returns the current value, from the answer or from a preview with both sides; undefined if an adapter reports neither. */
 export function readHostValue({ adapter }: Operation): TargetValue {
   if (adapter?.holds !== undefined) return adapter.holds;
   const preview = adapter?.preview;

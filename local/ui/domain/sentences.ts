@@ -35,7 +35,7 @@ function readSwitch(value: unknown): boolean | undefined {
   return typeof enabled === "boolean" ? enabled : undefined;
 }
 
-/** "Ana asks to set crm.followup for tenant t1." */
+/** "Ana asks to set crm.followup for tenant t1."; of an agent: "Bot, asked by Ana, asks to …" */
 export const describeAsk = (change: Request): Part[] => [...describeProposer(change), "."];
 
 /** "Ana asks to set crm.followup for tenant t1; 40 people are affected; it can be undone." */
@@ -121,7 +121,7 @@ export function countApprovals({ required_approvers, missing }: Pick<ChangeDetai
   return { received: needed - more, needed, more };
 }
 
-/** Lists the owners that must still consent, a sentence for each rule. */
+/** Lists the owners that must still consent, a sentence for each rule; rules are named `owners <target patterns>`. */
 const listMissingOwners = ({ missing }: ChangeDetail): Part[][] =>
   missing
     .filter(({ rule }) => rule !== QUORUM)

@@ -50,6 +50,7 @@ export const VERDICT: Readonly<Record<OutcomeVerdict, Badge>> = {
   too_early: { word: "Too early", shape: "quarter", tone: "quiet" },
 };
 
+/** Returns an id in words: of a field, an event, a projection (`follow_waiting`) or a target system (`target:flags`). */
 export const humanizeName = (name: string): string =>
   name
     .replace(/^follow_/, "projection ")

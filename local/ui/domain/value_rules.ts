@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, string>> = {
   const: "exactly",
 };
 
-/** "integer, at least 1, at most 50"; members of an object each in a sentence of its own. */
+/** "integer, at least 1, at most 50"; each member in its own sentence. The path `Value` is the complete value. */
 export function* describeSchema(schema: Schema, path: string): Generator<string> {
   const { type, enum: values, properties, pattern, required, items, ...bounds } = schema;
   const words = [

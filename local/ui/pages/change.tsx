@@ -61,6 +61,7 @@ export function ChangePage({ id }: { id: string }) {
     `change ${id} of ${name}`,
     (signal) => getForPerson<ChangeDetail>(name, path, { seen: 1 }, signal),
     {
+      // A tick may have measured a rollout, or found another value on a drifted target, without an entry of the change.
       concerns: (event) =>
         event?.type === "audit"
           ? isRelevantEntry(event.data, id, lastRead.current)
@@ -193,6 +194,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
         <SentenceLine class="lead" parts={describeAsk(change)} />
         <ChangeFacts change={change} />
         <SentenceLine parts={describeStatus(change, now)} />
+        {/* The facts above name the unstated fields. */}
         {isOpenChange(change.status) && <Cautions of={listCautions({ ...change, unstated: [] }, now)} />}
         <Succession change={change} onWithdraw={isAllowed("withdraw") ? () => decide("withdraw") : undefined} />
       </header>

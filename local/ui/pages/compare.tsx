@@ -249,7 +249,6 @@ function promotionHref({ from, destination }: ComparedTarget, setter?: FindRow):
   return href(["propose"], { kind, ...destination, value: JSON.stringify(value) });
 }
 
-/** A value, its approvers, and the time of its apply. */
 const ValueCell = ({ value, setter }: { value: EnvironmentValue; setter: FindRow | undefined }) => (
   <div>
     <ShortValue of={value} />

@@ -128,7 +128,6 @@ function ConcernRow({ concern: { tone, title, detail, change_id, page, kpi, mand
 
 const MAX_OWN_PROPOSALS = 5;
 
-/** The reader's newest proposals and their statuses. */
 function YourProposals() {
   const q = "is:mine";
   const { data } = useFind(q, { limit: MAX_OWN_PROPOSALS });

@@ -154,7 +154,7 @@ const formatOptional = (value: number | null | undefined): string =>
 const MAX_FOUND = 200;
 const DAY_S = 86_400;
 
-/** Finds up to 200 applies and 200 rollbacks since the day of the first of these values; undefined until both are read. */
+/** Finds up to 200 applies and 200 rollbacks from a day before the first of these values on; undefined until both are read. */
 function useOperations(points: readonly KpiPoint[]): ChartEvent[] | undefined {
   const [appliedQuery = null, rolledBackQuery = null] = listOperationQueries(points);
   const applies = useFind(appliedQuery, { limit: MAX_FOUND });

@@ -131,7 +131,7 @@ function MandateView(props: { mandate: MandateDetail; title: string; error: unkn
   );
 }
 
-/** The changes that the mandate approved, with their statuses and verdicts. */
+/** The changes that the mandate approved, of which the service lists the newest 100, with their statuses and verdicts. */
 function Results({ mandate: { changes } }: { mandate: MandateDetail }) {
   const { data } = useResource(changes.length > 0 ? "outcomes" : null, readOutcomes);
   const verdicts = new Map(data?.outcomes.map((outcome) => [outcome.change_id, outcome.verdict]));

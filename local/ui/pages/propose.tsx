@@ -59,7 +59,6 @@ export function ProposePage({ route: { query } }: { route: Route }) {
   );
 }
 
-/** The form, and next to it a preview of its effect. */
 function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?: ChangeDetail }) {
   const { initial, superseding, promotes } = props;
   const { data: intent, error: intentError } = useIntent();
@@ -71,6 +70,7 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
   const [key, setKey] = useState(newKey);
   const title = promotes ? "Promote a change" : "Propose a change";
   useTitle(title);
+  // The proposer follows the reader's name unless another one was typed.
   const previousName = useRef(name);
   useEffect(() => {
     if (draft.proposer === previousName.current) setDraft({ ...draft, proposer: name });
@@ -166,6 +166,7 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
         </Panel>
         <div class="with-preview">
           <ProposalPreview
+            // A promotion sets all targets of a plan for the one tenant of the form.
             draft={
               promotes && draft.sets
                 ? { ...draft, sets: draft.sets.map((entry) => ({ ...entry, tenant_id: draft.tenant_id })) }

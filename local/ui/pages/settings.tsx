@@ -1,4 +1,4 @@
-/** The reader's keys, the health of the service, its reports, and its internals. */
+/** The health of the service, its reports and its internals; links to mandates and to the reader's keys. */
 import { useEffect } from "preact/hooks";
 import type { Capability, CapabilityMap, EvolvedFile } from "../core/api_types.ts";
 import { clockBehind, get, getText, ServiceError } from "../core/api.ts";

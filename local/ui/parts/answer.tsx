@@ -13,7 +13,6 @@ import { UserText, Prose, ShortId } from "./text.tsx";
 export const askService = (fields: Record<string, string>): Promise<ChatAnswer> =>
   post<ChatAnswer>("api/chat", { ...fields, author: personName.get() || undefined });
 
-/** The reply with its queries and changes, the memories used, and its drafts. */
 export const Answer = ({ of: { reply, memories, drafts } }: { of: ChatAnswer }) => (
   <section aria-label="Answer" aria-live="polite">
     <p class="quiet">{reply.mode === "llm" ? "The model, unverified:" : "The service, by rules:"}</p>

@@ -58,7 +58,7 @@ export const LinkedMessage = ({ text, related }: { text: string; related: readon
 
 const MAX_TITLES = 200;
 
-/** Reads the titles of the changes that a query finds, by id. */
+/** Reads the titles of the first changes that a query finds, by id; an empty query finds the newest ones. */
 export function useChangeTitles(query: string): ReadonlyMap<string, string> {
   const { data } = useFind(query, { limit: MAX_TITLES });
   return new Map(data?.rows.map((row) => [row.change_id, row.summary || row.target]));

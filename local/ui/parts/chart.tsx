@@ -17,7 +17,6 @@ export interface ChartEvent {
   kind: "apply" | "rollback";
   label: string;
   at: number;
-  /** The change, to be named and linked. */
   change?: Pick<FindRow, "change_id" | "summary" | "target">;
 }
 
@@ -49,6 +48,7 @@ export function Chart(props: {
           {marks.map(({ kind, at, change }) => (
             <path key={`${kind} ${at} ${change?.change_id}`} class={`moment ${kind}`} d={`M${x(at)} 0V${HEIGHT}`} />
           ))}
+          {/* Steps, since a value counts until the next is fed; a line without length draws a dot for each fed value. */}
           <path class="series" d={steps.join("")} />
           <path class="fed" d={points.map(({ at, value }) => `M${x(at)} ${y(value)}h0`).join("")} />
         </svg>

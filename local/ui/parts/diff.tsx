@@ -1,3 +1,4 @@
+/** Differences between two values: the members that differ, then the lines; or the lines of a patch. */
 import { Button } from "./button.tsx";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumber, formatJson } from "../core/format.ts";

@@ -175,7 +175,6 @@ export const Suggestions = ({ id, names = [] }: { id: string; names: readonly st
   </datalist>
 );
 
-/** Properties of the name field and the token field. */
 interface FieldProps {
   value: string;
   onValue: (value: string) => void;
@@ -190,7 +189,6 @@ export const NameField = ({ hint = "Recorded in the audit log, and stored in thi
   <Line label="Your name" hint={hint} autocomplete="username" maxLength={200} {...rest} />
 );
 
-/** The admin token of the service. */
 export const TokenField = ({ hint = "Stored for this tab.", ...rest }: FieldProps) => (
   <Line label="Admin token" hint={hint} type="password" autocomplete="current-password" {...rest} />
 );

@@ -1,3 +1,4 @@
+/** The dialog that lists the keys of this page, and switches single keys off. */
 import { Button } from "./button.tsx";
 import { pageKeys, useValue } from "../core/hooks.tsx";
 import { shortcuts } from "../core/session.ts";

@@ -35,7 +35,6 @@ export function Heading({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** The head of a page: heading, lead and actions. */
 export const PageHead = (props: {
   title: ComponentChildren;
   lead?: ComponentChildren;

@@ -13,7 +13,6 @@ import { Facts } from "./panel.tsx";
 import { Code, UserText } from "./text.tsx";
 import { type Prove, useSignature, signWithPasskey } from "./use_signature.tsx";
 
-/** The signer, and a listener. */
 interface SigningProps {
   name: string;
   /** Error of the last proof. */

@@ -73,7 +73,7 @@ function highlightRanges(part: string, start: number, marked: Ranges): Component
 /** A shortened id of a change, on one line. */
 export const ShortId = ({ of }: { of: string }) => <span class="short-id">{shortenId(of)}</span>;
 
-/** Maximum characters of a paragraph that are shown at first. */
+/** Maximum characters of a paragraph shown complete; a longer one is cut 100 earlier, so that its button shows a line at least. */
 const MAX_SHOWN = 1200;
 
 /** A paragraph of a user with its line breaks; a long one is cut until the reader asks for all. */

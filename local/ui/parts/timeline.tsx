@@ -1,3 +1,4 @@
+/** The history of a change or a mandate, a step for each audit entry. */
 import type { AuditEntry } from "../core/api_types.ts";
 import { href } from "../core/router.tsx";
 import { makeSteps } from "../domain/timeline.ts";

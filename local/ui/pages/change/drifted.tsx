@@ -8,7 +8,6 @@ import { Age, Moment } from "../../parts/time.tsx";
 import { CurrentValue } from "./host_preview.tsx";
 import { FollowUpLinks } from "./decision_bar.tsx";
 
-/** The panel of a drifted change; `onRestore` opens the dialog of a restore. */
 export function Drifted({ change, onRestore }: { change: ChangeDetail; onRestore: () => void }) {
   const { drift, change_id } = change;
   const contested = drift!.contested_until;

@@ -20,7 +20,6 @@ const MAX_PRECEDENTS = 8;
 /** Age from which the page shows how old the baseline is. */
 const STALE_HOURS = 7 * 24;
 
-/** The expectation, the evidence and the chart. */
 export function Expectation({ change, intent }: { change: ChangeDetail; intent: IntentView | undefined }) {
   const { kpi, expected_delta_k: expected, outcome } = change;
   return (

@@ -31,6 +31,7 @@ export function HostPreview(props: {
   const isPlan = answer !== undefined && listResults(answer.adapter).length > 0;
   return (
     <>
+      {/* With `onToken` the intent may not be read yet: the dry run's answer shows whether there is an adapter. */}
       {answer?.adapter === null || (adapter === null && !onToken) ? (
         <Notice tone="quiet">
           This service has no adapter: {operation === "apply" ? "an apply" : "a rollback"} is only recorded, and no

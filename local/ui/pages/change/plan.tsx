@@ -101,7 +101,6 @@ function ShortDifference({ kind, before, after }: { kind: Change["kind"]; before
   return <CodeLine text={`${from ?? "nothing"} → ${to}`} />;
 }
 
-/** The state of a target after a failed operation. */
 const FailedResult = ({ of, change }: { of: EntryResult | undefined; change: Change }) =>
   of ? (
     <>

@@ -22,7 +22,6 @@ const HOST_STATES: Readonly<Record<string, string>> = {
   silent: "The host product cannot be asked for its current value.",
 };
 
-/** The result of the dry run of a rollback. */
 export function RollbackPreview({ change, answer }: { change: ChangeDetail; answer: Operation }) {
   const adapter = answer.adapter!;
   const { target_owner: owner, passes, previous_digest } = adapter.preview as RollbackTarget;

@@ -6,6 +6,7 @@ import { makeSignableMandate } from "../../domain/mandates.ts";
 import { ActionDialog, OneTapForm, type RecordedAnswer } from "../../parts/action_dialog.tsx";
 import { CheckList, Line } from "../../parts/field.tsx";
 
+/** The label also makes the title and the path: `Sign` is sent to `mandate-sign`. */
 const makeAction = (label: string, decision: MandateDecision, texts: { says: string; explanation?: string }) => ({
   label,
   title: `${label} this mandate?`,
@@ -56,7 +57,6 @@ const NUMBERS = [
 
 const LISTS = ["targets", "kinds", "tenants"] as const;
 
-/** The dialog that narrows or revokes a mandate. */
 export function DecideMandate(props: {
   action: "narrow" | "revoke";
   mandate: MandateDetail;

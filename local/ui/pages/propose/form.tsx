@@ -139,7 +139,6 @@ function ValueField(props: { kind: Kind; value: string; onValue: (text: string) 
   );
 }
 
-/** The targets of a plan, each with its value. */
 function PlanEntries(props: { draft: Draft; onDraft: (draft: Draft) => void; fault: string | undefined }) {
   const { draft, onDraft, fault } = props;
   const { kind, sets = [] } = draft;

@@ -95,7 +95,7 @@ function TargetPreview(props: {
   );
 }
 
-/** Reads the answer of the rules to the draft, once it names its target and the typing pauses. */
+/** Reads the answer of the rules to the draft, once it names a target, which has no `*`, and the typing pauses. */
 function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
   const { apply_when, proposer } = makeProposalFields(draft);
   const typed = JSON.stringify({ ...readStatedFields(draft), apply_when, proposer });
@@ -120,6 +120,7 @@ function Conflicts(props: {
   blocksConflicts: boolean;
 }) {
   const { of, supersedes, blocksConflicts } = props;
+  // Quotes and `*` have a meaning of their own in a query.
   const [tenant, target] = [of.tenant_id, of.target].map((name) => name.trim().replaceAll(/["*]/g, ""));
   const isComplete = Boolean(tenant && target);
   const query = useDebounced(isComplete ? `is:pending_consent,approved tenant:"${tenant}" target:"${target}"` : "");

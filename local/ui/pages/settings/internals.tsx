@@ -72,7 +72,6 @@ const PEER_BADGES: Readonly<Record<PeerRow["state"], Badge>> = {
   unknown: { word: "Unknown", shape: "ring", tone: "quiet" },
 };
 
-/** The instances with which this one exchanges insights. */
 export const PeerTable = () => (
   <ReadPanel<Peers> title="Peers" path="peers">
     {({ peers, self }) => (
