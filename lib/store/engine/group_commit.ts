@@ -15,12 +15,16 @@ import { type BatchResult, runBatch } from "./run.ts";
 const MAX_DECISIONS_PER_BATCH = 100;
 /** After this many successive commits of this process, the last one is assumed to be the head. */
 const COMMITS_UNTIL_SOLE_WRITER = 3;
-/** A process that locked the head for longer than this pauses for the same time before its next batch, so that others can write. */
+/**
+ * If other processes write too, one that locked the head for longer than this pauses for the same time before its next batch, so
+ * that they get a turn.
+ */
 const LONG_HOLD_MS = 250;
 const MAX_YIELD_MS = 2000;
 
 /** Creates `transact` and `close` over an engine. Each job gets a result or an error, or returns to the queue. */
 export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transact" | "close"> {
+  // Without `assumeAbsent`, records that are put as new are read too (see `readsAll`).
   const { assumeAbsent: _, ...readingEngine } = engine;
   const state: ProcessState = {
     cache: createReadCache(),
@@ -47,6 +51,7 @@ export function groupCommit(engine: Engine, pacing: Pacing): Pick<Store, "transa
         pacing,
         engine.maxTries,
       );
+      // Jobs that did not fit into the commit.
       queue.unshift(...jobs.slice(reports.length));
       for (const report of reports) report();
       const { conflicted, holdMs } = state;

@@ -30,9 +30,10 @@ const VERSIONS = `select collection, id, revision::float8, value
   where store = $1`;
 
 /**
- * Moves the head and writes each record, if the head and the records are still as they were read; a record that was absent must
- * not be live. If some records were not read ($11), a new revision must also be above that of the deleted record. If a
- * condition fails, a division by zero rolls the transaction back. The writer's row stores the number of its last commit.
+ * Moves the head and writes each record, if the head and the records are still as they were read; a record that was absent
+ * (`before` 0) must not be live. If some records were not read ($11), a new revision must also be above that of the deleted
+ * record. If a condition fails, a division by zero rolls the transaction back. The writer's row stores the number of its
+ * last commit.
  */
 const WRITE = `with put as materialized (
     select * from unnest($3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
