@@ -47,6 +47,7 @@ async function runPass({
   const reused = isRecent && !integrity.breach ? last : undefined;
   const { logIndex } = integrity;
   const { after } = logIndex ?? {};
+  // A reused pass does not read the entries before it again, so it cannot fill the index.
   const fill = reused ? undefined : logIndex?.fill;
   const verified = await verifyFrom(store, sha256, {
     from: reused?.verified ?? LOG_START,

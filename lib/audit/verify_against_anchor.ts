@@ -54,7 +54,7 @@ export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
         continue;
       }
       const breach = { ...error.breach, reason: `against the anchor: ${error.message}` };
-      // A checkpoint does not contain the hash of its last entry.
+      // Only a checkpoint beyond the log's end shows a lost end. It does not contain the hash of its last entry.
       const known = { length: checkpoint.length, head: "" };
       return reportBreach({ store, integrity, log }, breach, {
         known: checkpoint.length > head.length ? known : undefined,
