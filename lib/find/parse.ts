@@ -21,7 +21,7 @@ export interface Word {
   negated: boolean;
   /** Complete terms, or with `*` the beginning of a term. */
   terms: readonly string[];
-  /** The terms as they must follow each other in the text; absent if their order is irrelevant. */
+  /** The terms as they must follow each other in `Row.terms`, each between spaces; absent if their order is irrelevant. */
   sequence?: string | undefined;
 }
 

@@ -77,6 +77,7 @@ const splitAlternatives = ({ value, isQuoted }: Part): string[] =>
 function parseWord(name: string, text: string, allowed: readonly string[]): string {
   const lower = text.toLowerCase().replaceAll("-", "_");
   const aliases = new Map(Object.entries(VALUE_ALIASES[name] ?? {}));
+  // An alias such as `rolledback` may also be written with a hyphen or an underscore.
   const word = aliases.get(lower.replaceAll("_", "")) ?? aliases.get(lower) ?? lower;
   if (allowed.includes(word)) return word;
   if (name === "is" && (RESOLUTIONS as readonly string[]).includes(word))
@@ -162,6 +163,7 @@ function createDateTest(
     return ms >= first.from && ms < last.to;
   };
   return {
+    // Words are in lower case; the letters of ISO 8601 stay in upper case.
     text: value
       .toLowerCase()
       .replace(/t(?=\d\d:)/g, "T")
