@@ -80,6 +80,7 @@ export function parseInput<S extends z.ZodType>(schema: S, raw: unknown): z.outp
 /** Removes null from optional fields that do not allow it, since some clients send null for absent fields. */
 function removeNulls(schema: z.ZodType, raw: unknown): unknown {
   const { def, shape } = schema as unknown as SchemaParts;
+  // An optional field, or one with a default, wraps the schema of its value.
   if (def.innerType) return removeNulls(def.innerType, raw);
   if (shape === undefined || typeof raw !== "object" || raw === null) return raw;
   const treatsNullAsAbsent = (field: z.ZodType): boolean =>

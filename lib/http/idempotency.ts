@@ -19,6 +19,7 @@ export function readIdempotencyKey(
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalidField("Idempotency-Key", "must be 1 to 255 visible ASCII characters");
   const token = request.headers.get("x-svc-admin-token") ?? "";
+  // An agent is a further member, so that the scope of other callers does not depend on it.
   const scope = [request.method, new URL(request.url).pathname, token, person ?? "", key, ...(agent ? [agent] : [])];
   return { scope: sha256(JSON.stringify(scope)), body: sha256(body) };
 }

@@ -98,6 +98,7 @@ const readFlags = (deps: ChangesDeps, tenants: readonly string[]): Promise<Evalu
         const name = id.slice(prefix.length);
         const earlier = valuesByFlag.get(name) ?? [];
         const value = values[index]!;
+        // As in `readFlag`, the value of all tenants must not stand in for one that was removed from the store.
         const isSubstitute = earlier.length === 0 && tenant_id !== tenants[0];
         const missing = { tenant_id: tenants[0]!, target: value.target };
         valuesByFlag.set(name, [
