@@ -31,6 +31,7 @@ export const mcp = endpoint(
     ownReads: "filtered",
     product: true,
     agents: true,
+    // Everybody who may read may list the tools; a tool that writes requires an agent's secret itself.
     reads: true,
     text: "message",
     textType: "application/json",

@@ -78,6 +78,7 @@ const METHODS: Record<Era, (call: ToolCall, message: Message) => Promise<object>
 
 const TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"];
 
+/** The error of an unknown method; the eras of the protocol answer it with different HTTP statuses. */
 const unknownMethod = ({ method }: Message, status: 200 | 404) =>
   new RpcError(RPC.methodNotFound, `Method not found: ${method}`, status);
 
