@@ -175,9 +175,11 @@ async function updateIndex(deps: RecallDeps, { index, read }: ReaderIndex): Prom
         indexed.ids.push(id);
         indexed.last = id;
       }
+      // The newest memory itself may have been removed, so the end of the list counts as read up to it.
       if (page.length < PAGE_SIZE || page.at(-1)!.id >= newest) indexed.last = newest;
       await yieldToEventLoop();
     }
+    // Memories before the oldest stored one were removed.
     const first = oldest[sourceIndex]![0];
     while (first && indexed.ids.length > 0 && indexed.ids[0]! < first.id) index.drop(`${name}/${indexed.ids.shift()}`);
   }
