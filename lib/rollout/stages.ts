@@ -55,6 +55,7 @@ const watchedSchema = () =>
       kpi: z
         .string("must be text")
         .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
+        // Such as `constructor`: figures are stored as members of an object, by KPI.
         .refine((name) => !(name in {}), "is a reserved word"),
       kind: z.enum(["binary", "mean", "ratio"], "must be binary, mean or ratio"),
       good: z.enum(["up", "down"], "must be up or down"),
