@@ -163,6 +163,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
       return { result: record.superseded_by === undefined ? "rolled_back" : "superseded" };
     }
     if (record?.applied_at === undefined) {
+      // By the record the change set nothing. If the log has it as applied, the target must hold what the apply replaced.
       if (status === "applied") {
         if (facts?.digest === undefined)
           throw new Error(`what ${change_id} replaced is not on record; ${MANUAL_ROLLBACK_HINT}`);
@@ -240,6 +241,7 @@ export function targetAdapter(rawSystem: TargetSystem, options: TargetAdapterOpt
 
     holdsSplits: () => system.holdsSplits ?? false,
 
+    // A system without `ping` is on this machine, so that a proposal may read it.
     judgesByReading: () => system.checkHeld !== undefined && system.ping === undefined,
 
     reader: (entry) => async (signal) => {

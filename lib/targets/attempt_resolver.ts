@@ -75,6 +75,7 @@ export function createAttemptResolver(system: TargetSystem, { effects, read, res
       if (open === undefined || open === change.change_id) return;
       const record = await effects.get(open);
       if (!record) return;
+      // The other change sets a value exactly if this one does: changes without a value have a target record of their own.
       const value = setsValue(change) ? { value: (record.stage ?? record.next)?.value ?? null } : {};
       const other = { ...change, ...record.entry, ...value, change_id: open };
       const { outcome } = await resolve(other, { ...record.entry, ...value }, signal);

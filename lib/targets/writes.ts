@@ -201,6 +201,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
           const { change, record } = items[index]!;
           return !isEqual(current[index], appliedValue(change, record));
         };
+        // A change that set the value that was there before is rolled back by a write, as usual.
         const isAlreadyRestored = (index: number): boolean =>
           isOverwritten(index) && isEqual(current[index], items[index]!.record.previous);
         for (const index of remaining.filter(isAlreadyRestored)) {
