@@ -10,6 +10,7 @@ const MAX_ROWS = 100;
 
 const optionalNumber = () => z.number().optional();
 
+/** The totals of an arm: number of users and sums of their values, as `Totals` in `lib/rollout/plan.ts` defines them. */
 const totalsSchema = () =>
   z.strictObject({
     n: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
@@ -75,6 +76,7 @@ export const samples = endpoint(
     respond(
       call,
       (caller) => feedSamples(caller, input),
+      // A feed has no entry of its own, so the answer has no receipt.
       ({ entry: _, ...members }) => ({ members }),
     ),
 );
