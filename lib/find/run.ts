@@ -36,7 +36,7 @@ export interface RunOptions {
   where?: ((row: Row) => boolean) | undefined;
 }
 
-/** Exceeds every score of a row. */
+/** Exceeds every score of a row, so that the number of its words counts first. */
 const MAX_SCORE = 10_000;
 
 /** Runs a query. Errors: 400 `invalid_field` for an unrecorded name and for an unknown `after`. */
@@ -63,6 +63,7 @@ class QueryRun {
   readonly #terms: readonly string[];
   readonly #ranking: Ranking;
   #drift: ReadonlyMap<string, DriftEpisode> = new Map();
+  /** `drifted` and `verdicts` are empty until they are read. */
   #context: Context;
 
   constructor(
