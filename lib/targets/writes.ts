@@ -120,6 +120,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
       const results = new Map<ApplyWrite, AdapterResult>();
       const owners = items.map(async ({ change }) => effects.describeOther((await effects.target(change))?.owner));
       const replaced = await Promise.all(owners);
+      // The record of each item as it is stored now.
       const records = new Map(items.map((item) => [item, item.earlier]));
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const current = await readAll(items, signal);
