@@ -22,15 +22,15 @@ const TIME = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$
 /** An apply begins at most 24 hours after it was due, and may take another hour. */
 const MAX_LATE_MS = 25 * 3600 * 1000;
 
-/** A change that applies by itself. Times are those of entries; `""`: it was approved by its proposal. */
+/** A change that applies by itself. Times are those of entries. */
 interface AutomaticChange {
   /** `approved`, or the time at which it applies. */
   applyWhen: unknown;
-  /** Time of its latest consent; undefined while it is not approved. */
+  /** Time of its latest consent; undefined while it is not approved; `""`, before all times, if its proposal approved it. */
   approvedAt: string | undefined;
-  /** Time of the consent that approved it; later consents do not move it. */
+  /** Time of the entry that approved it; later consents do not move it. */
   approvedSince: string | undefined;
-  /** Time of its first approval, also after a revocation. */
+  /** First value of `approvedAt`, also after a revocation. */
   firstApprovedAt: string | undefined;
 }
 

@@ -71,6 +71,7 @@ function findBreak(entry: Entry, origin: string, last: Chain["last"]): [rule: Ru
   if (last && entry.id !== last.id + 1) return ["id", `the id after ${last.id} must be ${last.id + 1}`];
   if (last && entry.previousHash !== last.hash)
     return ["previous_hash", "it is not the current_hash of the previous entry"];
+  // A person may accept that the clock was set back: this entry alone has an earlier time.
   if (last && entry.timestamp < last.timestamp && entry.eventType !== "clock_accepted")
     return ["timestamp", "it is earlier than that of the previous entry"];
   return entry.currentHash === entry.computedHash

@@ -27,6 +27,7 @@ export function createOwnerCheck() {
       }
     else if (eventType === "change_rolled_back" || eventType === "change_rollback_failed")
       for (const { key, facts } of listTargetFacts(entry)) {
+        // A failed rollback states `target_holds` only for the targets that it restored.
         if (eventType === "change_rollback_failed" && facts["target_holds"] === undefined) continue;
         removeOwner(change, key);
         // The change that owns the target after the rollback.
