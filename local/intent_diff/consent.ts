@@ -48,6 +48,7 @@ export function compareConsent(old: Intent, next: Intent, universe: Universe): D
 }
 
 function compareQuorum(old: Intent, next: Intent, universe: Universe): Difference[] {
+  // The quorum is the same for all targets, so any of them shows it.
   const needed = (tier: "standard" | "major", intent: Intent): number =>
     listMissingOrdinaryConsents(makeChange(universe.targets[0]!, { tier }), intent).find(({ rule }) => rule === QUORUM)
       ?.count ?? 0;
@@ -266,6 +267,7 @@ function compareAgentsMinor(
   isMinor: (target: TargetClass, input: object, today: number, intent: Intent, actor: Actor) => boolean,
 ): Difference[] {
   const canBeMinor = (intent: Intent): boolean => {
+    // The prefix makes any name that of an agent, also where the intent lists none.
     const [agent = { name: "agent:one" }] = listAgents(intent);
     const actors: Actor[] = [{ actor: agent.name, authenticated: "agent" }, signerActor(ANY_OTHER_PERSON)];
     return universe.targets.some((target) =>

@@ -151,10 +151,10 @@ async function compose(
     pending,
     onWrite: (bytes, { file }, offset) => writtenBytes.add(packLocation(file, offset), bytes),
     onDurable(version, segment, offset) {
+      // A version without value and id is no deletion: it only states that revisions were used.
       if (version.json) {
         segment.puts++;
         segment.live++;
-        // A deletion with an empty id only states that revisions of its collection were used.
       } else if (version.id !== "") segment.deletions++;
       durable.add(version, packLocation(segment.file, offset));
       accepted.markDurable(version);

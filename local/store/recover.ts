@@ -88,6 +88,7 @@ export async function examine({ files, paths, sequences, readState }: RecoverPar
       first === undefined
         ? undefined
         : await readCatalog(files, paths.catalog, await readStoreId(files, paths.segment(first)), loadedCatalog);
+    // A catalog file that cannot be used may have filled a part of its catalog.
     const catalog = stored ? loadedCatalog : newCatalog(sequences, onSuperseded);
     const replay = newReplay({ files, catalog, segments, stored, nextFile });
     const sealed: Segment[] = [];

@@ -109,6 +109,7 @@ export function operations(system, path) {
         return { result: "applied", previous: record.previous };
       }
       const previous = toAdapterValue(read.value);
+      // A change that was rolled back is applied again as the newest.
       if (record) changes.splice(changes.indexOf(record), 1);
       changes.push({ change_id: change.change_id, state: "applied", value: change.value, previous });
       await store();
@@ -143,7 +144,10 @@ export function operations(system, path) {
         const isBefore = isEqual(toAdapterValue(read.value), record.previous);
         if (!isBefore && !isEqual(read.value, record.value)) throw new Conflict();
         if (!isBefore) await system.write(change, record.previous?.value, read);
-      } else nextRecord.previous = record.previous;
+      } else {
+        // A rollback of the later change then restores what this one replaced.
+        nextRecord.previous = record.previous;
+      }
       record.state = "rolled_back";
       await store();
       return { result: isLatest ? "rolled_back" : "superseded" };

@@ -93,6 +93,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
 
   /** The last commit of the branch that the clone has. */
   let knownTip: string | undefined;
+  /** True after leftovers were removed, once in the life of this process. */
   let isTidy = false;
   /** Makes an empty folder, or the service's own clone, a repository with the service's configuration. Throws for any other folder. */
   const prepareNow = async (): Promise<void> => {
