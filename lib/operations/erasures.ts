@@ -65,6 +65,7 @@ async function expunge(deps: OperationsDeps, now: number): Promise<number> {
   const { store } = deps;
   const due = await store.list("erasures_due", { limit: MAX_PER_CYCLE });
   const last = (await store.get("meta", "expunged"))?.value.at ?? -Infinity;
+  // A store without `expunge` leaves nothing to remove.
   const isTime = store.expunge === undefined || isOver(last, now, EXPUNGE_INTERVAL_MS);
   const expungeable = due.filter(({ value }) => value.looked > 0 && value.kept && isTime);
   if (expungeable.length > 0) {

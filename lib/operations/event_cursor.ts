@@ -49,6 +49,7 @@ export async function readPresentCursor(store: Store): Promise<EventCursor> {
  * Rows that are being rebuilt count as read.
  */
 export function resumeCursor(present: EventCursor, { audit, growth, notice, tick }: EventCursor): EventCursor {
+  // The numbers of rows follow from those of their entries: a higher row belongs to a longer log.
   const isSameLog = audit <= present.audit && growth < firstSequence(present.audit + 1);
   return {
     audit: Math.min(audit, present.audit),
