@@ -128,6 +128,7 @@ function verifyParts(
   for (const manifest of missingHashes)
     remarks.push(`the intent ${manifest} is not in this file: the consents that it requires were not checked`);
   const { signed, unsigned } = verifySignatures(life, intents, trust.trustedKeys, addFinding);
+  // Signatures that a mandate lacks are counted where it consents.
   for (const [entry, key] of verifySignatures(mandates, intents, trust.trustedKeys, addFinding).signed)
     signed.set(entry, key);
   if (signed.size > 0 && !trust.trustedKeys && trust.acceptedManifests.length === 0)

@@ -171,8 +171,8 @@ const NO_PERSON = "its actor is not a person, and its action needs one";
 const isByPerson = ({ actor }: JsonObject): boolean => typeof actor === "string" && !actor.startsWith("policy:");
 
 /**
- * Checks that the intent has changed since an advance was ordered: then a person's signature no longer counts. `ordered`: id of the
- * next entry at the time of the order; `newestIntent`: id of the newest entry that put an intent in force.
+ * Checks that the intent has changed since an advance was ordered: then a person's signature no longer counts. `ordered`: id of
+ * the next entry at the time of the order; `newestIntent`: id of the newest entry that put an intent in force.
  */
 const isUnderOtherIntent = (
   { intents }: Rollout,
@@ -318,7 +318,7 @@ function findDecisionProblem(
   const decidedAtMs = beganAtMs + hours * HOUR_MS;
   const delayMs = parseMoment(entry.timestamp) - decidedAtMs;
   // An advance with `ordered` is recorded only after the target system was set. Holds and stops, which widen no exposure, may be
-  // late too. One millisecond is for rounding.
+  // late too. One millisecond is for rounding; a time that is none, NaN, fails.
   if (!(delayMs >= -1) || (delayMs > 1 && ordered === undefined && entry.eventType === "stage_advanced"))
     return "its hours do not match the time since its step began";
   const stepTotals = totals.filter((row) => row.step === step);
