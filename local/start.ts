@@ -89,11 +89,12 @@ async function openProgram(
     adapter: (identity: Identity) => openAdapter(options, store, identity, { observer: parts.metrics.targets, log }),
     node_id,
     instance_id,
+    // A file belongs to this process alone, and its reads cost nothing.
     exclusive: !isDatabase(state),
+    wholeCycles: !isDatabase(state),
     backup: isDatabase(state) ? undefined : await readBackupEnd(state),
     longLived: true,
     refuseOutdated: true,
-    wholeCycles: !isDatabase(state),
     log,
     sha256,
     adminToken: options.adminToken,

@@ -112,6 +112,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
     const answer = parseAnswer(text);
     if (status === 200 && answer?.header) return answer;
     const message = `etcd answered ${status}: ${answer?.error ?? "not as etcd does"}`;
+    // A request that timed out (408) may have been carried out.
     const isRejected = status >= 400 && status < 500 && status !== 408 && answer?.error !== undefined;
     throw isRejected ? new NotDone(message) : new Error(message);
   };
