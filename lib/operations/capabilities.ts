@@ -92,6 +92,7 @@ export async function listCapabilities(
   const overriding = [
     ...(problem !== null ? [enabledCapability(`${product!.adapter!.name}_adapter`, "product", problem)] : []),
     ...llmProblems(deps),
+    // Another process signs the checkpoints with another key.
     ...(integrity.displaced ? [degradedCapability("audit_key", "audit", integrity.displaced)] : []),
   ];
   return [...all.filter(({ id }) => !overriding.some((added) => added.id === id)), ...overriding];
@@ -117,6 +118,7 @@ async function anchorCapability({ store, anchor, integrity }: OperationsDeps): P
 function llmProblems({ llm }: OperationsDeps): Capability[] {
   const problem = llm?.problem?.() ?? null;
   if (problem !== null) return [enabledCapability("llm", "chat", problem)];
+  // The limit on calls that is used up, in words.
   const limit = llm?.usage?.().spent ?? null;
   if (limit === null) return [];
   return [degradedCapability("llm", "chat", `${limit}; until then the built-in responder answers`)];

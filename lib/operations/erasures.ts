@@ -121,6 +121,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
   const findNamedChange = (text: string): string | undefined => [...erased.keys()].find((id) => text.includes(id));
 
   await rewriteMatching(deps, "chat", searchTexts, (tx, id, message) => {
+    // Erased are the message that asked for the change, the reply to it, and all replies that name the change.
     const about = message.role === "assistant" ? findNamedChange(JSON.stringify(message)) : undefined;
     const isDrafting = message.to !== undefined && messages.has(message.to);
     if (about === undefined && !messages.has(message.message_id) && !isDrafting) return;
@@ -147,6 +148,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
       removed = true;
       await forgetMemory(tx, source, id);
     });
+  // A stored answer is JSON text within the JSON of its record, so its quotation marks are escaped.
   const targets = changes.flatMap(listEntries).map(({ target }) => JSON.stringify(target));
   await rewriteMatching(deps, "idempotency", [...searchTexts, ...targets.map(escapeJson)], (tx, id, storedAnswer) => {
     const text = removeErasedContent(storedAnswer.answer.text, erased);

@@ -71,6 +71,7 @@ export async function describeMoves(
   const ids = applied.map(({ change_id }) => change_id);
   const records = await readProjection(deps, outcomes).then((read) => read.getMany("outcomes", ids));
   const describeCauses = (move: Move): string => {
+    // A change is named if the KPI moved the same way since its apply; if some state this KPI, only these.
     const earlier = applied.filter((_, index) => {
       const record = records[index]?.value;
       return (
