@@ -96,21 +96,10 @@ function verifyParts(
   trust: TrustSettings,
   { addFinding, findings, remarks }: Reporting & { findings: Finding[] },
 ): CertificateReport {
-  const provenEntries = parts.proofs.flatMap((text, index) => {
-    const parsed = parseProof(text);
-    if (typeof parsed !== "string") return [parsed];
-    addFinding(null, "inclusion", `proof ${index + 1}: ${parsed}`);
-    return [];
-  });
-  const { intents, hashes } = readIntents(parts.intents, addFinding);
+  const provenEntries = readProofs(parts.proofs, addFinding);
   const entries = provenEntries.map(({ entry }) => ({ entry, detail: parseDetail(entry) }));
+  const { intents, hashes } = readAllIntents(parts.intents, trust.furtherIntents, entries, addFinding);
   const { life, mandates } = divideEntries(entries);
-  // Further intents come from a folder that may contain others too: only those that an entry names are read.
-  const namedHashes = new Set(entries.map(({ detail }) => readManifestHash(detail)));
-  const namedIntents = trust.furtherIntents?.filter((text) => namedHashes.has(sha256(text)) && parseObject(text));
-  const further = readIntents(namedIntents ?? [], addFinding);
-  for (const [manifestHash, intent] of further.intents) intents.set(manifestHash, intent);
-  for (const manifestHash of further.hashes) hashes.add(manifestHash);
   for (const { entry } of provenEntries) {
     const problem = findDetailProblem(entry, parseObject(decodeUtf8(entry.detail)));
     if (problem !== undefined) addFinding(entry.id, "form", problem);
@@ -136,25 +125,8 @@ function verifyParts(
       "only the intents in this file state whose keys these are: name the trusted keys with --keys or --manifest-hash",
     );
   const statuses = deriveStatuses(life, content["tier"], addFinding);
-  const checkAutomation = createAutomationCheck();
-  const rollouts = createRolloutCheck();
-  const plans = createPlanCheck();
-  for (const { entry } of life) {
-    // The line is 0, since a certificate has none; findings name the entry only.
-    for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0), plans.check(entry, 0)])
-      if (finding) addFinding(entry.id, finding.rule, finding.message);
-    if (entry.eventType !== "change_proposed") continue;
-    // An erasure keeps the stages and the targets of a plan, so both can still be checked.
-    for (const problem of [rollouts, plans].map((one) => one.addContent(decodeUtf8(entry.changeId), content)))
-      if (problem !== undefined) addFinding(entry.id, "content", problem);
-  }
-  remarks.push(...listUnreadRemarks(rollouts.countUnread()));
-  for (const { entry } of mandates.filter(isLoss))
-    remarks.push(
-      `${lossText(readLoss(entry)!)}; a mandate that was signed before this loss counts again once it is resumed`,
-    );
-  for (const { entry } of life.filter(isLoss))
-    remarks.push(`${lossText(readLoss(entry)!)}; consents before this loss do not count after it`);
+  verifySteps(life, content, { addFinding, remarks });
+  remarks.push(...listLossRemarks(mandates, life));
   requireConsents(
     life,
     statuses,
@@ -174,6 +146,7 @@ function verifyParts(
     ? verifyCheckpoint(provenEntries[0].checkpoint, trust.policy, { addFinding, remarks })
     : null;
   const verdictWithoutFindings = checkpoint === null || missingHashes.length > 0 ? "consistent" : "valid";
+  const findKey = ({ entry }: RecordedEntry): string | null => signed.get(entry.id) ?? null;
   return {
     verdict: findings.length > 0 ? "bad" : verdictWithoutFindings,
     change_id: life[0] ? decodeUtf8(life[0].entry.changeId) : "",
@@ -183,15 +156,66 @@ function verifyParts(
     origin: life[0] ? decodeUtf8(life[0].entry.origin) : "",
     checkpoint,
     steps: [
-      ...mandates.map((step) =>
-        toStep(step, stringOrUndefined(step.detail["status"]) ?? "", signed.get(step.entry.id) ?? null),
-      ),
-      ...life.map((step, index) => toStep(step, statuses[index]!, signed.get(step.entry.id) ?? null)),
+      ...mandates.map((step) => toStep(step, stringOrUndefined(step.detail["status"]) ?? "", findKey(step))),
+      ...life.map((step, index) => toStep(step, statuses[index]!, findKey(step))),
     ].sort((a, b) => a.entry - b.entry),
     findings,
     remarks,
   };
 }
+
+/** Verifies that each proof proves its entry, and returns the proven ones. */
+const readProofs = (proofs: readonly string[], addFinding: AddFinding): ProvenEntry[] =>
+  proofs.flatMap((text, index) => {
+    const parsed = parseProof(text);
+    if (typeof parsed !== "string") return [parsed];
+    addFinding(null, "inclusion", `proof ${index + 1}: ${parsed}`);
+    return [];
+  });
+
+/** Reads the intents of the file, and those of `further` that an entry names: their folder may contain others too. */
+function readAllIntents(
+  own: readonly string[],
+  further: TrustSettings["furtherIntents"],
+  entries: readonly RecordedEntry[],
+  addFinding: AddFinding,
+): ReturnType<typeof readIntents> {
+  const { intents, hashes } = readIntents(own, addFinding);
+  const namedHashes = new Set(entries.map(({ detail }) => readManifestHash(detail)));
+  const named = further?.filter((text) => namedHashes.has(sha256(text)) && parseObject(text)) ?? [];
+  const others = readIntents(named, addFinding);
+  return { intents: new Map([...intents, ...others.intents]), hashes: new Set([...hashes, ...others.hashes]) };
+}
+
+/** Verifies automatic applies, rollouts and plans, as in an export. */
+function verifySteps(life: readonly RecordedEntry[], content: JsonObject, { addFinding, remarks }: Reporting): void {
+  const checkAutomation = createAutomationCheck();
+  const rollouts = createRolloutCheck();
+  const plans = createPlanCheck();
+  for (const { entry } of life) {
+    // The line is 0, since a certificate has none; findings name the entry only.
+    for (const finding of [checkAutomation(entry, 0), rollouts.check(entry, 0), plans.check(entry, 0)])
+      if (finding) addFinding(entry.id, finding.rule, finding.message);
+    if (entry.eventType !== "change_proposed") continue;
+    // An erasure keeps the stages and the targets of a plan, so both can still be checked.
+    for (const problem of [rollouts, plans].map((one) => one.addContent(decodeUtf8(entry.changeId), content)))
+      if (problem !== undefined) addFinding(entry.id, "content", problem);
+  }
+  remarks.push(...listUnreadRemarks(rollouts.countUnread()));
+}
+
+/** Lists remarks on accepted losses of the log's end, which invalidate consents before them. */
+const listLossRemarks = (mandates: readonly RecordedEntry[], life: readonly RecordedEntry[]): string[] => [
+  ...mandates
+    .filter(isLoss)
+    .map(
+      ({ entry }) =>
+        `${lossText(readLoss(entry)!)}; a mandate that was signed before this loss counts again once it is resumed`,
+    ),
+  ...life
+    .filter(isLoss)
+    .map(({ entry }) => `${lossText(readLoss(entry)!)}; consents before this loss do not count after it`),
+];
 
 interface Reporting {
   addFinding: AddFinding;
