@@ -106,67 +106,65 @@ function compareDeciders(old: Intent, next: Intent, universe: Universe): Differe
 
 function compareSigning(old: Intent, next: Intent, { names }: Universe): Difference[] {
   const canDecideUnsigned = (intent: Intent) => (name: string) => !requiresSignature(name, intent.policy.signing);
-  const differences: Difference[] = groupByEffect(names, [canDecideUnsigned(old), canDecideUnsigned(next)]).map(
-    ([effect, changed]) =>
+  const unsigned = groupByEffect(names, [canDecideUnsigned(old), canDecideUnsigned(next)]).map(([effect, changed]) =>
+    createDifference(
+      changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
+      3,
+      effect,
+      `Decisions of ${describeNames(changed)} ${effect === "wider" ? "need no longer" : "must now"} be signed.`,
+    ),
+  );
+  return [
+    ...unsigned,
+    ...names.flatMap((name) => compareKeys(name, old, next)),
+    ...names.flatMap((name) => compareGroups(name, old, next)),
+    ...compareSelfApproval(old, next),
+  ];
+}
+
+function compareKeys(name: string, old: Intent, next: Intent): Difference[] {
+  const [was, is] = [old, next].map(({ policy }) => (policy.signing.keys[name] ?? []).map(({ id }) => id)) as [
+    string[],
+    string[],
+  ];
+  return groupByEffect([...new Set([...was, ...is])], [(id) => was.includes(id), (id) => is.includes(id)]).map(
+    ([effect, keys]) =>
       createDifference(
-        changed.includes(ANY_OTHER_PERSON) ? "policy.signed_only" : "principals.keys",
+        "principals.keys",
         3,
         effect,
-        `Decisions of ${describeNames(changed)} ${effect === "wider" ? "need no longer" : "must now"} be signed.`,
+        `${JSON.stringify(name)} may ${effect === "wider" ? "now" : "no longer"} sign with ${keys.join(", ")}.`,
       ),
   );
-  for (const name of names) {
-    const listKeyIds = ({ policy: { signing } }: Intent) => (signing.keys[name] ?? []).map(({ id }) => id);
-    for (const [effect, keys] of groupByEffect(
-      [...new Set([...listKeyIds(old), ...listKeyIds(next)])],
-      [(id) => listKeyIds(old).includes(id), (id) => listKeyIds(next).includes(id)],
-    ))
-      differences.push(
-        createDifference(
-          "principals.keys",
-          3,
-          effect,
-          `${JSON.stringify(name)} may ${effect === "wider" ? "now" : "no longer"} sign with ${keys.join(", ")}.`,
-        ),
-      );
-  }
-  for (const name of names) {
-    const [was, is] = [listRequiredGroups(name, old), listRequiredGroups(name, next)];
-    const [ended, added] = [was.filter((one) => !is.includes(one)), is.filter((one) => !was.includes(one))];
-    const subject = `What ${JSON.stringify(name)} decides`;
-    const group = "of the identity provider";
-    if (ended.length > 0)
-      differences.push(
-        createDifference(
-          "principals.idp",
-          3,
-          "wider",
-          `${subject} no longer needs a token with ${ended.join(", ")} ${group}.`,
-        ),
-      );
-    if (added.length > 0)
-      differences.push(
-        createDifference(
-          "principals.idp",
-          3,
-          "narrower",
-          `${subject} now needs a token with ${added.join(", ")} ${group}.`,
-        ),
-      );
-  }
-  const forbidsSelfApproval = ({ policy }: Intent) =>
-    isForbiddenSelfApproval(
-      makeChange({ target: "*", tenant: "" }, { proposer: ANY_OTHER_PERSON }),
-      ANY_OTHER_PERSON,
-      policy,
-    );
-  if (forbidsSelfApproval(old) !== forbidsSelfApproval(next))
-    differences.push(
-      forbidsSelfApproval(old)
-        ? createDifference("policy.self_approval", 2, "wider", "Proposers may now approve their own changes.")
-        : createDifference("policy.self_approval", 2, "narrower", "Nobody may approve their own change any longer."),
-    );
-  return differences;
+}
+
+/** Compares the groups of the identity provider that a person's token must state. */
+function compareGroups(name: string, old: Intent, next: Intent): Difference[] {
+  const [was, is] = [listRequiredGroups(name, old), listRequiredGroups(name, next)];
+  const [ended, added] = [was.filter((one) => !is.includes(one)), is.filter((one) => !was.includes(one))];
+  const describeChanged = (needs: string, groups: readonly string[]): string =>
+    `What ${JSON.stringify(name)} decides ${needs} a token with ${groups.join(", ")} of the identity provider.`;
+  return [
+    ...(ended.length > 0
+      ? [createDifference("principals.idp", 3, "wider", describeChanged("no longer needs", ended))]
+      : []),
+    ...(added.length > 0
+      ? [createDifference("principals.idp", 3, "narrower", describeChanged("now needs", added))]
+      : []),
+  ];
+}
+
+function compareSelfApproval(old: Intent, next: Intent): Difference[] {
+  const change = makeChange({ target: "*", tenant: "" }, { proposer: ANY_OTHER_PERSON });
+  const [wasForbidden, isForbidden] = [old, next].map(({ policy }) =>
+    isForbiddenSelfApproval(change, ANY_OTHER_PERSON, policy),
+  );
+  if (wasForbidden === isForbidden) return [];
+  return [
+    wasForbidden
+      ? createDifference("policy.self_approval", 2, "wider", "Proposers may now approve their own changes.")
+      : createDifference("policy.self_approval", 2, "narrower", "Nobody may approve their own change any longer."),
+  ];
 }
 
 /** Used for a missing limit. */
