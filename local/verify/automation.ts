@@ -4,6 +4,7 @@
  */
 import type { Finding } from "./chain.ts";
 import { decodeUtf8, parseDetail } from "./entry_detail.ts";
+import type { JsonObject } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { parseMoment } from "./parse_moment.ts";
 
@@ -54,47 +55,64 @@ export function createAutomationCheck() {
   const automatic = new Map<string, AutomaticChange>();
   const stopped = new Map<string, AutomaticChange>();
   let last: Pick<Entry, "id" | "timestamp"> | undefined;
-  return (entry: Entry, line: number): Finding | undefined => {
-    const { eventType, id, timestamp } = entry;
-    const change = decodeUtf8(entry.changeId);
-    const createFinding = (message: string): Finding => ({ line, entry: id, rule: "form", message });
-    const detail = parseDetail(entry);
-    const { actor, status, authenticated = null } = detail;
-    const automaticChange = automatic.get(change);
-    // While the clock is behind the log, an entry repeats the time of the entry before it, which a certificate may omit.
-    const isTimeExact = last?.id === id - 1 && timestamp > last.timestamp;
-    last = { id, timestamp };
-    if (eventType === "change_proposed" && detail["apply_when"] !== undefined)
+
+  /** Records the facts of an entry about a change that applies by itself; explains why it stops no automatic apply. */
+  const recordFacts = ({ eventType, timestamp }: Entry, change: string, detail: JsonObject): string | undefined => {
+    const { apply_when: applyWhen, status } = detail;
+    const isApproved = status === "approved";
+    const known = automatic.get(change);
+    if (eventType === "change_proposed" && applyWhen !== undefined)
       automatic.set(change, {
-        applyWhen: detail["apply_when"],
-        approvedAt: status === "approved" ? "" : undefined,
-        approvedSince: status === "approved" ? timestamp : undefined,
-        firstApprovedAt: status === "approved" ? "" : undefined,
+        applyWhen,
+        approvedAt: isApproved ? "" : undefined,
+        approvedSince: isApproved ? timestamp : undefined,
+        firstApprovedAt: isApproved ? "" : undefined,
       });
-    if (eventType === "consent_decision" && automaticChange) {
-      automaticChange.approvedAt = status === "approved" ? timestamp : undefined;
-      automaticChange.approvedSince = status === "approved" ? (automaticChange.approvedSince ?? timestamp) : undefined;
-      automaticChange.firstApprovedAt ??= automaticChange.approvedAt;
+    if (eventType === "consent_decision" && known) {
+      known.approvedAt = isApproved ? timestamp : undefined;
+      known.approvedSince = isApproved ? (known.approvedSince ?? timestamp) : undefined;
+      known.firstApprovedAt ??= known.approvedAt;
     }
-    if (eventType === "automation_stopped") {
-      if (!automaticChange) return createFinding("it stops the automatic apply of a change that has none");
-      automatic.delete(change);
-      stopped.set(change, automaticChange);
-    }
-    if (actor !== SERVICE) return undefined;
-    if (authenticated !== null) return createFinding(NAMES_AUTHENTICATION);
+    if (eventType !== "automation_stopped") return undefined;
+    if (!known) return "it stops the automatic apply of a change that has none";
+    automatic.delete(change);
+    stopped.set(change, known);
+    return undefined;
+  };
+
+  /** Explains why an action of the service itself is invalid. */
+  const findActionProblem = (
+    { eventType, timestamp }: Entry,
+    change: string,
+    detail: JsonObject,
+    isTimeExact: boolean,
+  ): string | undefined => {
+    const { authenticated = null } = detail;
+    if (authenticated !== null) return NAMES_AUTHENTICATION;
     if (eventType === "automation_stopped" || eventType === "change_apply_failed") return undefined;
-    if (eventType !== "change_applied") return createFinding(OTHER_ACTION);
+    if (eventType !== "change_applied") return OTHER_ACTION;
     // An apply whose success was found out later may have begun before the automation was stopped, the approval revoked or the
     // 24 hours over. It still needs a consent, and its time.
     const isResolvedLater = (detail["late"] ?? detail["resolved_after_interruption"]) === true;
-    const automation = automaticChange ?? (isResolvedLater ? stopped.get(change) : undefined);
-    if (!automation) return createFinding(NOT_AUTOMATIC);
-    const problem = findProblem(
+    const automation = automatic.get(change) ?? (isResolvedLater ? stopped.get(change) : undefined);
+    if (!automation) return NOT_AUTOMATIC;
+    return findProblem(
       isResolvedLater ? { ...automation, approvedAt: automation.firstApprovedAt } : automation,
       timestamp,
       isTimeExact && !isResolvedLater,
     );
-    return problem === undefined ? undefined : createFinding(problem);
+  };
+
+  return (entry: Entry, line: number): Finding | undefined => {
+    const { id, timestamp } = entry;
+    const change = decodeUtf8(entry.changeId);
+    const detail = parseDetail(entry);
+    // While the clock is behind the log, an entry repeats the time of the entry before it, which a certificate may omit.
+    const isTimeExact = last?.id === id - 1 && timestamp > last.timestamp;
+    last = { id, timestamp };
+    const message =
+      recordFacts(entry, change, detail) ??
+      (detail["actor"] === SERVICE ? findActionProblem(entry, change, detail, isTimeExact) : undefined);
+    return message === undefined ? undefined : { line, entry: id, rule: "form", message };
   };
 }

@@ -127,30 +127,35 @@ function findMissingConsents(
   evidence: ConsentEvidence,
 ): string | undefined {
   const { detail, entry } = step;
-  const isApplied = entry.eventType === "change_applied";
-  const isApproval = entry.eventType === "consent_decision" && detail["decision"] === "approved";
+  if (entry.eventType === "change_applied") return findMissingAtApply(life, step, evidence);
+  const isConsent = entry.eventType === "consent_decision" && detail["decision"] === "approved";
+  if (!isConsent || detail["status"] !== "approved") return undefined;
   const isEmergency = detail["emergency"] === true;
-  if (!isApplied && !(isApproval && detail["status"] === "approved")) return undefined;
   // A further consent approves nothing, except the one that completes an emergency, which states `review_hours`.
-  if (isApproval && statusBefore === "approved" && !(isEmergency && detail["review_hours"] !== undefined))
-    return undefined;
-  if (isApproval && isMandateConsent(step)) {
+  const completesEmergency = isEmergency && detail["review_hours"] !== undefined;
+  if (statusBefore === "approved" && !completesEmergency) return undefined;
+  if (isMandateConsent(step)) {
     const problem = findMandateProblem(step, step, evidence);
     return problem === undefined ? undefined : `it was approved by a mandate: ${problem}`;
   }
+  const { count, needed } = countConsents(life, isEmergency, step, evidence);
+  const purpose = isEmergency ? " for an emergency" : "";
+  return count >= needed ? undefined : `it was approved with ${count} of ${needed} consents${purpose}`;
+}
+
+/** Explains which consents an apply lacks: ordinary or emergency ones, or else that of a mandate. */
+function findMissingAtApply(
+  life: readonly RecordedEntry[],
+  step: RecordedEntry,
+  evidence: ConsentEvidence,
+): string | undefined {
   const ordinary = countConsents(life, false, step, evidence);
   const emergency = countConsents(life, true, step, evidence);
-  if (isApplied) {
-    if (ordinary.count >= ordinary.needed || emergency.count >= emergency.needed) return undefined;
-    const mandated = life.slice(life.findLastIndex(isLoss) + 1).find(isMandateConsent);
-    const problem = mandated && findMandateProblem(mandated, step, evidence);
-    if (mandated) return problem === undefined ? undefined : `it was applied by a mandate: ${problem}`;
-    return `it was applied with ${ordinary.count} of ${ordinary.needed} consents`;
-  }
-  const { count, needed } = isEmergency ? emergency : ordinary;
-  return count >= needed
-    ? undefined
-    : `it was approved with ${count} of ${needed} consents${isEmergency ? " for an emergency" : ""}`;
+  if (ordinary.count >= ordinary.needed || emergency.count >= emergency.needed) return undefined;
+  const mandated = life.slice(life.findLastIndex(isLoss) + 1).find(isMandateConsent);
+  if (!mandated) return `it was applied with ${ordinary.count} of ${ordinary.needed} consents`;
+  const problem = findMandateProblem(mandated, step, evidence);
+  return problem === undefined ? undefined : `it was applied by a mandate: ${problem}`;
 }
 
 /** Counts the people whose ordinary or emergency consents are eligible at a step, and the number that its intent needs. */

@@ -82,6 +82,15 @@ export function createContentsCheck(
     return undefined;
   };
 
+  /** Explains why the content of a change contradicts its entry. A content that is no object matches by its hash alone. */
+  const findContentProblem = (entry: Entry, content: JsonObject | undefined): string | undefined => {
+    if (!content) return undefined;
+    const { apply_when: recorded } = parseDetail(entry);
+    const { apply_when: applyWhen } = content;
+    const isSame = recorded === applyWhen && (applyWhen === undefined || typeof applyWhen === "string");
+    return isSame ? addContent(decodeUtf8(entry.changeId), content) : "its apply_when is not that of its content";
+  };
+
   return {
     contents,
     /** Takes an entry; returns what is wrong with the content of the entry before it, or with an erasure. */
@@ -99,29 +108,22 @@ export function createContentsCheck(
       if (!current || prefix === undefined || !text.endsWith("}"))
         return { line, entry: null, rule: "form", message: "the content does not directly follow its entry" };
       expected = undefined;
-      const digest = hash("sha256", Buffer.from(text.slice(prefix.length, -1), "latin1"), "hex");
-      if (prefix === current.erasedPrefix)
-        erasedContents.set(current.entry.changeId, { line, entry: current.entry.id, digest });
-      else if (digest !== current.digest)
-        return reportUnfit(line, current.entry.id, current.rule, "the content does not match the hash in its entry");
-      else if (current.rule === "intent") {
-        const problem = findManifestProblem(
-          decodeUtf8(text.slice(prefix.length, -1)),
-          findPrincipals(String(current.digest)),
-        );
-        if (problem !== undefined) return reportUnfit(line, current.entry.id, "intent", problem);
-        contents.intents++;
-      } else {
-        contents.changes++;
-        const content = parseObject(decodeUtf8(text.slice(prefix.length, -1)));
-        const { apply_when: recorded } = parseDetail(current.entry);
-        const applyWhen = content?.["apply_when"];
-        const isSame = recorded === applyWhen && (applyWhen === undefined || typeof applyWhen === "string");
-        if (content && !isSame)
-          return reportUnfit(line, current.entry.id, "content", "its apply_when is not that of its content");
-        const problem = content && addContent(decodeUtf8(current.entry.changeId), content);
-        if (problem !== undefined) return reportUnfit(line, current.entry.id, "content", problem);
+      const { entry, rule } = current;
+      const stated = text.slice(prefix.length, -1);
+      const digest = hash("sha256", Buffer.from(stated, "latin1"), "hex");
+      if (prefix === current.erasedPrefix) {
+        erasedContents.set(entry.changeId, { line, entry: entry.id, digest });
+        return undefined;
       }
+      if (digest !== current.digest)
+        return reportUnfit(line, entry.id, rule, "the content does not match the hash in its entry");
+      if (rule === "content") contents.changes++;
+      const problem =
+        rule === "intent"
+          ? findManifestProblem(decodeUtf8(stated), findPrincipals(String(current.digest)))
+          : findContentProblem(entry, parseObject(decodeUtf8(stated)));
+      if (problem !== undefined) return reportUnfit(line, entry.id, rule, problem);
+      if (rule === "intent") contents.intents++;
       return undefined;
     },
     /** Returns the findings after the last line. */

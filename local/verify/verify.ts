@@ -71,10 +71,9 @@ export async function verifyExport(
   for (const state of states) statesByLength.set(state.length, [...(statesByLength.get(state.length) ?? []), state]);
   const tree = states.some(({ root }) => root !== undefined) ? emptyTree() : undefined;
   const proofs = createProofCheck(policy);
-  const checkOwner = createOwnerCheck();
-  const checkAutomation = createAutomationCheck();
   const rollouts = createRolloutCheck();
   const plans = createPlanCheck();
+  const entryChecks = [proofs.check, createOwnerCheck(), createAutomationCheck(), rollouts.check, plans.check];
   const addContent = (change: string, content: JsonObject): string | undefined =>
     rollouts.addContent(change, content) ?? plans.addContent(change, content);
   const contentsCheck = contents ? createContentsCheck(proofs.findPrincipals, addContent) : undefined;
@@ -95,12 +94,9 @@ export async function verifyExport(
     addFinding(chainFinding && { ...chainFinding, line: number });
     // A line whose hashes are not hex digits has an entry and no `chain.last`: it counts as no entry here.
     for (const finding of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(finding);
-    if (chain.entry) addFinding(proofs.check(chain.entry, number));
-    if (chain.entry) addFinding(checkOwner(chain.entry, number));
-    if (chain.entry) addFinding(checkAutomation(chain.entry, number));
-    if (chain.entry) addFinding(rollouts.check(chain.entry, number));
-    if (chain.entry) addFinding(plans.check(chain.entry, number));
-    const loss = chain.entry && readLoss(chain.entry);
+    const { entry } = chain;
+    if (entry) for (const check of entryChecks) addFinding(check(entry, number));
+    const loss = entry && readLoss(entry);
     if (loss) losses.push(loss);
     if (tree) addLeaf(tree, chain.last?.hash ?? NO_HASH);
     if (statesByLength.size > 0) computeStates();
