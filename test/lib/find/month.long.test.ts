@@ -42,6 +42,7 @@ function buildFacts(reckoning: ReturnType<typeof computeFigures>, change: Ledger
   const reviewDue = emergency && timesOf("applied").length > 0 && timesOf("reviewed").length === 0;
   const open = change.status === "pending_consent" || change.status === "approved";
   const since = change.status === "approved" ? approved! : proposed;
+  // Hours of the month's intent: 120 for consent, 240 for the apply, 72 for a review.
   let expires: string | undefined;
   if (open) expires = addHours(since, change.status === "approved" ? 240 : 120);
   else if (reviewDue) expires = addHours(consents.find((act) => act.emergency)!.at, 72);
