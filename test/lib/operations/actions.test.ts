@@ -1,4 +1,6 @@
+/** Actions that are run on request: their results, records, conflicts and failures. */
 import { expect, test } from "vitest";
+import { entryKey } from "../../../lib/audit/chain.ts";
 import { ACTIONS, MAX_STORED_ACTIONS, actionSchema } from "../../../lib/operations/action_log.ts";
 import { runAction } from "../../../lib/operations/actions.ts";
 import type { SyncReport } from "../../../lib/link/port.ts";
@@ -27,9 +29,11 @@ test("each action runs, returns its result and is recorded", async () => {
     check_drift: { result: "in_sync" },
     evaluate_outcomes: { closed: 0, new_verdicts: 0 },
     sync_peers: SYNCED,
+    // The cycle before it has run the only task.
     run_next_task: { task_id: null },
     write_report: { files: ["report-2026-W01.md"] },
     checkpoint: { length: 3 },
+    // Entries of the log: the intent, the proposal, the consent and the apply.
     rebuild: { followed: { waiting: 4, tally: 4, growth: 4, memories: 4, outcomes: 4 } },
   };
   for (const action of ACTIONS) {
@@ -131,7 +135,7 @@ test("verify_audit reports the first entry that does not match the chain", async
   const service = await openOperations();
   await service.bring("applied");
   const { store } = service.deps;
-  const key = "0000000000000002";
+  const key = entryKey(2);
   const entry = (await store.get("audit", key))!.value;
   await store.transact((tx) => tx.put("audit", key, { ...entry, detail: "no JSON" }));
   const { body } = await run(service, "verify_audit");

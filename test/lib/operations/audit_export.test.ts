@@ -140,7 +140,7 @@ test.each([
   ["stage_stopped", 13],
   ["mandate_resumed", 9],
   ["change_applied", 9],
-] as const)("an entry of type %s is exported with severity %i", (event_type, severityNumber) => {
+] as const)("entries of type %s have severity %i: 9 info, 13 warning, 17 error", (event_type, severityNumber) => {
   const entry = { ...ENTRY, event_type };
   expect(JSON.parse(logRecord(entry, 0))).toMatchObject({ severityNumber });
 });

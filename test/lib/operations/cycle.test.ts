@@ -1,3 +1,4 @@
+/** The cycle: its tick, and cycles without due work, without an intent or with a broken chain. */
 import { expect, test } from "vitest";
 import { runCycle } from "../../../lib/operations/cycle.ts";
 import { DAY } from "../../support/clock.ts";

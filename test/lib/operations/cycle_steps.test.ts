@@ -187,6 +187,7 @@ test("each outcome ends after its own 7 days", async () => {
   expect((await service.cycle()).outcomes_closed).toBe(1);
 });
 
+// The gaps of 90 days are listed; the buckets of 400 days are stored.
 test("old buckets and gaps are removed", async () => {
   const service = await openOperations();
   await service.bring("denied");

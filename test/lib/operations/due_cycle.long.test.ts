@@ -185,6 +185,7 @@ test("cycles that may be idle do the same work as cycles that check all records"
         if (hour === 3) shared.adapter!.host.set(applied, "absent");
         if (hour === 5) shared.adapter!.host.set(applied, "applied");
         for (let minute = 0; minute < 60; minute++) {
+          // Times that fall due at a full minute are between two cycles.
           shared.clock.advance(MINUTE - 1);
           const { tick } = await service.cycle();
           ticks += tick > before ? 1 : 0;
@@ -221,6 +222,7 @@ test("an operation that another process abandoned is resumed without a further c
   shared.adapter!.removeScripts();
   shared.adapter!.host.set(id, "applied");
   await service.cycle();
+  // The lease of an operation expires after a minute.
   shared.clock.advance(61 * SECOND);
   await service.cycle();
   expect((await service.change(id)).status).toBe("applied");

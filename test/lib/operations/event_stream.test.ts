@@ -1,3 +1,4 @@
+/** The stream `/api/events`: its order, cursors, waits and limits, and a store that fails. */
 import { onTestFinished, expect, test } from "vitest";
 import { serveHttp } from "../../../local/node_http.ts";
 import { type CommitSignal, createCommitSignal } from "../../../lib/kit/commit_signal.ts";
@@ -13,6 +14,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { makeFetch, openOperations } from "./operations_service.ts";
 
+/** The cursor before the first event; the id of an event is such a cursor, here `0.0.0.0`. */
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 
 /** A delay longer than any test, so that only commits can send events. */
@@ -317,6 +319,7 @@ test("rows that are rebuilt are not sent again, and the cursor does not move bac
   await service.cycle();
   const { store } = service.deps;
   const cursor = await readPresentCursor(store);
+  // The growth log is built again from the first entry.
   await store.transact((tx) =>
     tx.put("cursors", "growth", { entry: 0, step: "", state: { rows: { seq: 0, count: 0 } } }),
   );

@@ -1,3 +1,4 @@
+/** Files that cycles write: retrospectives of changes and weekly reports. */
 import { expect, test } from "vitest";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { filesInMemory, openOperations } from "./operations_service.ts";

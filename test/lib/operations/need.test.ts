@@ -5,6 +5,7 @@ import { seededFractions } from "../projections/test_log.ts";
 import { openOperations, type OperationsService } from "./operations_service.ts";
 
 const need = async (service: OperationsService) => (await service.get("/api/state")).body.dimensions.N;
+/** N for a weight of overdue items: it is 0.5 at a weight of 8; a waiting change weighs 4. */
 const valueOf = (weight: number): number => weight / (weight + 8);
 const DAY_HOURS = 24;
 

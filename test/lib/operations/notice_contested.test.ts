@@ -1,3 +1,4 @@
+/** A value that another program keeps changing: its notices, and when targets were last verified. */
 import { expect, test } from "vitest";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
 import { noticeContested } from "../../../lib/operations/notice_contested.ts";
@@ -16,6 +17,7 @@ async function openWithEditableChange() {
 
 test("a contested value is reported and notified once", async () => {
   const { api, change_id, edit, restore } = await openWithEditableChange();
+  // Three restores succeed within an hour; the fourth is rejected as contested.
   for (let number = 10; number < 14; number++) {
     edit("ui.a", `${number}`);
     await restore();
@@ -24,7 +26,7 @@ test("a contested value is reported and notified once", async () => {
   await noticeContested(api.deps);
   const { entries } = (await api.get("/api/log?kind=restore_contested")).body;
   expect(entries).toMatchObject([{ kind: "restore_contested", ref: change_id }]);
-  const notification = await buildNotification(api.deps, { type: "activity", data: entries[0] } as never);
+  const notification = await buildNotification(api.deps, { type: "growth", data: entries[0] } as never);
   expect(notification?.type).toBe("change.restore_contested");
 });
 

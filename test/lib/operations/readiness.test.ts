@@ -1,3 +1,4 @@
+/** Readiness and capabilities: a store that cannot be written, a log without a head, an adapter that fails. */
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { openDeps } from "../../support/deps.ts";

@@ -1,3 +1,4 @@
+/** `GET /api/state`: its content, and the number of records that it and other views read. */
 import { expect, test } from "vitest";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import { formatBusinessMetrics } from "../../../lib/operations/business_metrics.ts";
@@ -81,6 +82,7 @@ test("the number of records that a read examines does not grow with the number o
   // One hour less than a change may wait: overdue changes would be counted one by one, up to a thousand.
   service.passHours(23);
   await service.cycle();
+  // A few more reads are caused by full buffers.
   for (const [index, path] of paths.entries())
     expect(await records(path), path).toBeLessThanOrEqual(readsWithFew[index]! + 12);
 });

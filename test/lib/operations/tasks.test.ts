@@ -1,3 +1,4 @@
+/** Tasks: their order, the worker's reports, processes that crash during a task, and ratings. */
 import { describe, expect, test } from "vitest";
 import { runNextTask, TASK_CLAIM_MS } from "../../../lib/operations/task_runner.ts";
 import { restartDeps } from "../../support/deps.ts";
@@ -170,6 +171,7 @@ describe("the worker", () => {
     });
     await submit(service, "t");
     const { result } = (await runNextTask(service.deps))!;
+    // A reply is cut at 8,000 characters; a title and two headings come before the report.
     expect(result!.indexOf("## From the records")).toBeLessThan(8_100);
     expect(result!.match(/^## \w+/gm)).toHaveLength(3);
   });

@@ -105,6 +105,7 @@ test("target system, notification and exported entry have the trace of the reque
 
 test("an invalid header is ignored, and without one no trace is sent", async () => {
   const { api, host } = await tracedService();
+  // A trace id of zeros is invalid.
   for (const headers of [{ traceparent: `00-${traceId("0")}-${SPAN}-01` }, {}]) {
     const { change_id } = (await api.post("propose", { ...PROPOSAL, target: "ui.x" }, headers)).body;
     await api.act("approve", change_id, headers);

@@ -147,6 +147,7 @@ beforeAll(async () => {
   states["february"] = await state();
 }, 30_000);
 
+/** The attainment of a KPI is 0.5 at its baseline and 1 at its target; it is 0 as far below the baseline. */
 describe("E", () => {
   test("Monday: csat (4.2 − 3) ÷ 2 = 0.6 thrice, incidents (0.04 − 0.07) ÷ −0.06 = 0.5 once", () => {
     expect(states["monday"].E).toBeCloseTo((3 * 0.6 + 0.5) / 4, 12);
@@ -185,6 +186,7 @@ describe("R", () => {
   });
 });
 
+/** A closed change should have a rationale, a decider, a note unless it is minor, and a verdict if it was applied. */
 describe("M", () => {
   test("Monday: nothing is closed, no data", () => expect(states["monday"].M).toBeNull());
   test("Sunday: D lacks its rationale (2 of 3), F is complete (4 of 4)", () => {
@@ -211,6 +213,7 @@ describe("M", () => {
   });
 });
 
+/** Weights: a change that waits 4, drift 8, a stale KPI 2. N is 0.5 at a weight of 8. */
 describe("N", () => {
   test("Monday: nothing is open", () => expect(states["monday"].N).toBe(0));
   test("Sunday 10:00: I, J, G, H (unapplied for days) and B's drift are overdue, K (30 min) is not", () => {

@@ -16,6 +16,7 @@ test("a store that can be read and not written is not ready, also in the metric"
   expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
   expect((await api.get("/api/metrics")).text).toContain("countersign_writes_taken 1");
   store.fail();
+  // The last proof counts for ten seconds.
   api.deps.clock.advance(11 * SECONDS);
   expect(await ready(api)).toMatchObject({ status: 503, store: { ok: false } });
   expect((await api.get("/api/metrics")).text).toContain("countersign_writes_taken 0");

@@ -17,6 +17,7 @@ import { service, makeService, type TestService } from "../../../support/service
 
 const [COMMIT, OTHER_COMMIT] = ["a".repeat(40), "b".repeat(40)] as const;
 
+/** Makes the App's key before the tests, since that may take seconds. */
 beforeAll(() => void appKeyPem());
 
 async function openWithGithub(options: Parameters<typeof service>[0] = {}) {
@@ -282,6 +283,7 @@ test("a failed answer is retried and reported, and redirects are not followed", 
     let isFailing = true;
     github.fault = (path) => (isFailing && path.endsWith("deployment_protection_rule") ? fault : undefined);
     await api.deps.github.pass();
+    // After these faults, GitHub has the answer although it seems to have failed.
     const isDone = fault.endsWith("after");
     expect([fault, deployment.state]).toEqual([fault, isDone ? "approved" : "waiting"]);
     expect([fault, (await listWaiting(api)).length]).toEqual([fault, 1]);
@@ -340,6 +342,7 @@ test("a freeze blocks a deployment, and its end releases it", async () => {
 test("lost deliveries are requested again until one arrives, also after a restart", async () => {
   const { api, github, clock, targets } = await openWithGithub();
   await proposeRelease(api, COMMIT);
+  // GitHub lists 100 deliveries on a page.
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
   for (const deployment of lost) await github.request(deployment, undefined);
   clock.advance(HOUR);
@@ -364,6 +367,7 @@ test("a deployment that GitHub no longer waits for is closed, and old answers ar
   await proposeRelease(api, COMMIT, false);
   await github.request(github.deploy(PRODUCTION), hook);
   await pass();
+  // GitHub waits for 30 days at most.
   clock.advance(31 * DAY);
   await pass();
   const answered = () => api.deps.store.list("github_answered", { limit: 10 });

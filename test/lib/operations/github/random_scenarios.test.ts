@@ -184,6 +184,7 @@ async function runScenario(seed: number) {
   const crash = async () => process.crashAt(1 + random(6), random(2) === 0 ? "before" : "after");
   const wait = async () => clock.advance((1 + random(120)) * SECOND);
   const redeliver = () => github.redeliver(hook);
+  // A step that is listed twice is taken twice as often.
   const governed = [
     propose,
     propose,

@@ -201,6 +201,7 @@ describe.each(selectCases(HOSTILE, 6))("a sentence with the text %j", (text) => 
       ];
       for (const item of texts) {
         expect(item).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
+        // The longest text that Slack accepts.
         expect(item.length).toBeLessThanOrEqual(3000);
       }
       expect(new Set(types(blocks))).toEqual(new Set(["section", "context", "actions", "button", "plain_text"]));
@@ -231,6 +232,7 @@ interface Block {
 const readText = ({ text }: { text: string }): string => text;
 const types = (blocks: unknown): string[] =>
   [...JSON.stringify(blocks).matchAll(/(?<=[{,])"type":"(\w+)"/g)].map(([, type]) => type!);
+/** Returns true for a sentence that Slack's body has complete; a longer one may be cut. */
 const isShort = (sentence: string): boolean => sentence.length < 550;
 const unescape = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");

@@ -15,6 +15,7 @@ import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { openOperations } from "../operations_service.ts";
 
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
+/** The test clock starts on 2026-01-02 at 03:04:05.678 UTC. */
 const TTL = { consent_ttl_hours: 40, approval_ttl_hours: 80 };
 
 /** Returns the notifications of some types that were sent so far. */
@@ -60,6 +61,7 @@ inLong(test)("an approved change is announced before it lapses, even if announce
   await runCycleLater(svc.deps, HOUR);
   const later = await svc.propose({ target: "ui.b" });
   await runCycleLater(svc.deps, 35 * HOUR);
+  // Approved at hour 32, the first change lapses at hour 112 and is announced at hour 92; this is hour 90.
   await runCycleLater(svc.deps, 22 * HOUR);
   expect(listChangeIds(await listNotifications(svc.deps, "change.expiring"))).toEqual([change_id, later.change_id]);
   await runCycleLater(svc.deps, 2 * HOUR);
@@ -117,6 +119,7 @@ inShort(test)("of two processes on one store, only one announces a change", asyn
   await svc.propose();
   const other = await restartDeps(svc.deps, { intent: { policy: TTL } });
   await pass(svc.deps, 30 * HOUR);
+  // The time counts as certain for the other process too.
   await pass(other, 0);
   await Promise.all([noticeExpiring(svc.deps), noticeExpiring(other)]);
   expect(await listNotifications(svc.deps, "change.expiring")).toHaveLength(1);
