@@ -63,6 +63,7 @@ async function readLastCheck(deps: ChangesDeps): Promise<DriftCheck | undefined>
   return memory ? memory.check : (await deps.store.get("meta", "drift"))?.value;
 }
 
+/** Verifies values for one cycle. A new round begins `roundMs` after the beginning of the last one, once that is complete. */
 async function verify(deps: ChangesDeps, roundMs: number): Promise<DriftCheck | undefined> {
   const { store, clock } = deps;
   if (!deps.product?.adapter || !(await readHead(store))) return undefined;

@@ -33,11 +33,13 @@ export function rememberInForce(deps: DriftMemoryDeps, changeId: string): void {
   memory?.edited.delete(changeId);
 }
 
+/** Remembers that a target holds another value, if this process read the value of the change from it before. */
 export function rememberEdited(deps: DriftMemoryDeps, changeId: string): void {
   const memory = findDriftMemory(deps);
   if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
 }
 
+/** Forgets the operands of changes that own no target any more. */
 export function forgetFormerOwners(deps: DriftMemoryDeps, owners: ReadonlySet<string>): void {
   const memory = findDriftMemory(deps);
   for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetOperands(deps, id);

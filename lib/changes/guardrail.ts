@@ -88,7 +88,7 @@ async function findNewestWatched(
   return undefined;
 }
 
-/** Stores a trip and returns true if it is new; an alert may become a rollback later. */
+/** Stores a trip and returns true if it is new by the log; an alert may become a rollback later. */
 async function storeTrip(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
   const { tx } = transaction;
   const stored = (await tx.get("guardrail_marks", changeId))?.value;

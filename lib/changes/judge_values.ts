@@ -132,6 +132,7 @@ async function listUnownedBases(ledger: Ledger, steps: readonly LimitedStep[], f
   return unowned;
 }
 
+/** Reads the numbers in a change's targets that its proposal recorded. */
 export async function readRecordedBases(ledger: Ledger, record: ChangeRecord): Promise<readonly StepBase[]> {
   const [proposal] = await ledger.entries(record.change.change_id, record);
   return parseDetail(proposal?.detail ?? "").step_base ?? [];

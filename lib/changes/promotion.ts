@@ -36,6 +36,7 @@ export interface PromotionSources {
 
 type ProposedChange = ChangeEntry & Pick<Change, "kind">;
 
+/** Lists the promotion rules that block the apply of a change now, with the reasons. */
 export async function listPromotionHolds(sources: PromotionSources, change: Change): Promise<Hold[]> {
   const { intent, adapter } = sources.product;
   if (intent.policy.promotion.length === 0) return [];
@@ -86,6 +87,7 @@ interface PromotionCheck {
   rule: PromotionRule;
 }
 
+/** Explains why a target does not meet a rule for the value of an entry; undefined if it does. */
 async function findProblem(
   { tx, ledger, product, now }: PromotionSources,
   { entry, target, rule }: PromotionCheck,

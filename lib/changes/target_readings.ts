@@ -90,6 +90,7 @@ export async function examineTargets(
       // The value is part of the key, since a system may report its current value in relation to it.
       const key = JSON.stringify([location, tenant_id, target, digestObservedValue({ value }, sha256)]);
       const last = cache.get(key);
+      // A reading from the future was made before the clock was set back.
       if (last && !isFresh && now >= last.at && now - last.at < FRESH_MS) return last.reading;
       const at = new Date(now).toISOString();
       const reading = runWithTimeLimit(read).then((current) => ({

@@ -136,6 +136,7 @@ export async function runTransaction<T>(
       throw error;
     })
     .finally(() => mismatches.forEach(([id, fields]) => rememberMismatch(deps.integrity, id, fields)));
+  // After an accepted loss the index is dropped, and the log is read again.
   if (end && !acceptsLoss) {
     deps.integrity.logIndex!.confirmEnd({ length: end.length, head: end.head });
     rememberEnd(deps.integrity, end);

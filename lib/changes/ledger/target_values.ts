@@ -78,6 +78,7 @@ async function findOwnerBefore(
   const { event_type, change_id } = entry;
   const { target_held = null, target_holds = null } = findTargetFacts(entry, target) ?? {};
   if (event_type === "change_applied") return target_held;
+  // No change holds the target after the rollback, so the change that was rolled back held it before.
   if (target_holds === null) return change_id;
   const rolledBack = await readVerified(sources, change_id);
   const remaining = await readVerified(sources, target_holds);

@@ -50,6 +50,7 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
     if (!head) return createEmpty();
     const now = new Date(deps.clock.now()).toISOString();
     const at = head.at > now ? head.at : now;
+    // Before the indexed part, only the head names the entry: the length after an accepted loss is its id.
     const findLastLossId = async (): Promise<number> =>
       (await evidence.lastEntryOfType("loss_accepted"))?.id ?? head.loss?.length ?? 0;
     return run({ tx: deps.store, evidence, origin: head.origin, at, product: deps.product!, findLastLossId });

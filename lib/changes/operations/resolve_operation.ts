@@ -83,6 +83,7 @@ export async function resolveOperation(
   const checks = await Promise.all(leases.map((lease) => checkLease(deps, adapter, change, lease)));
   const isDoneAt = ({ lease, host }: LeaseCheck): boolean =>
     host !== undefined && isDone(lease.operation, host, lease.mayBeGone);
+  // A plan is completed only if its apply was interrupted on all its targets; otherwise what it set is rolled back.
   const isSet = checks.every(isDoneAt) && (!isPlan(change) || isAllRunning(adapter, change, leases));
   if (first.operation === "apply" && isSet) return completeOrRollBack(deps, checks);
   const done = checks.filter(isDoneAt);
@@ -91,6 +92,7 @@ export async function resolveOperation(
   for (const { host = "unknown", lease, operand } of notDone) {
     // A host that did not answer in time may still carry out the operation.
     const isOpen = host === "unknown" || mayTakeEffect(lease, deps.clock.now());
+    // The restore that an open operation took over is asked for once the operation is resolved.
     const restore = isOpen ? undefined : await findTakenRestore(deps, operand, lease);
     resolved.push({ lease, operand, host, isOpen, restore });
   }
@@ -180,6 +182,7 @@ async function recordResolved(deps: ChangesDeps, resolved: readonly ResolvedOper
     const others = listAppliedOperands(before).filter((operand) =>
       resolved.every((state) => state.operand.change_id !== operand.change_id),
     );
+    // An applied target without a lease was not rolled back, unless no target system carries it.
     const isCarried = (operand: Change): boolean => findCarrier(transaction.product.adapter, operand) !== undefined;
     if (isRolledBack && !others.some(isCarried)) {
       const done = [...resolved, ...others.map((operand) => ({ operand, adapter: null }))];
@@ -238,6 +241,7 @@ async function completeOrRollBack(deps: ChangesDeps, checks: readonly LeaseCheck
       return renewed;
     }
     for (const lease of leases) await endLease(transaction, lease);
+    // Operands that no target system carries have no lease; they are applied by their entry alone.
     const others = listOperands(before.change).filter(({ change_id }) =>
       checks.every(({ operand }) => operand.change_id !== change_id),
     );

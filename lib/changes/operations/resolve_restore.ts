@@ -67,7 +67,9 @@ export async function endOrKeepLease(
 ): Promise<ChangeRecord> {
   const { unresolved_restore: restoreLease, ...leaseOfOperation } = lease;
   const isApplied = before.change.status === "applied";
+  // After a rollback, its entry already says what the target holds, so the restore is not recorded.
   const result = restoreLease && typeof restore === "object" && isApplied ? restore : undefined;
+  // A restore that is recorded below is no longer part of the lease.
   if (leaseState) await storeUnresolved(transaction, result ? leaseOfOperation : lease, leaseState);
   else await endLease(transaction, lease);
   if (result) return recordFoundRestore(transaction, before, restoreLease!, result);

@@ -81,6 +81,7 @@ function overrule(
   { impossible, rollout }: { impossible: StoredRow | undefined; rollout: NonNullable<ChangeRecord["rollout"]> },
 ): StepDecision {
   const byRule = { decision, reason, ...(kpi !== undefined && { kpi }), ...(step !== undefined && { at_step: step }) };
+  // The rule's own mismatch is more than a stored one: it names the KPI and the step.
   if (decision === "rollback" || reason === "mismatch") return byRule;
   if (rollout.mismatch) return { decision: "hold", reason: "mismatch" };
   if (impossible) return { decision: "hold", reason: "impossible_data", kpi: impossible.kpi, at_step: impossible.step };

@@ -197,6 +197,7 @@ export const changeSchema = once(() =>
         .describe("Present once it no longer applies by itself."),
       sets: z.array(planEntrySchema()).optional().describe("Entries of a plan."),
       promotes: z.string().optional().describe("The change whose value it promotes."),
+      // Loose, so that descriptions of answers stay short; the proposal has checked the plan.
       stages: (z.looseObject({}) as unknown as z.ZodType<Stages>).optional().describe("The plan of its rollout."),
       exposure: exposureSchema().optional(),
       supersedes: z.string().optional().describe("The earlier change that it revises, if stated."),

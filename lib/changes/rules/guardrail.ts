@@ -15,6 +15,7 @@ export interface GuardrailEvidence {
   entry: number;
 }
 
+/** Returns the evidence if a value is worse than at the apply (`baseline`) by more than the guardrail allows. */
 export function checkGuardrail(
   { kpi, action, max_regression }: Guardrail,
   baseline: number,

@@ -20,7 +20,10 @@ export function findExposure({ change_id, status, exposure, stages }: ExposedCha
   return { step, share, unit: stages.unit, salt: change_id, since };
 }
 
-/** Returns true if no entry stopped the rollout before an advance was ordered. */
+/**
+ * Returns true if no entry stopped the rollout before an advance was ordered. Only an advance on a target system is `ordered`, since
+ * time passes until it is recorded.
+ */
 const isOrderedBefore = ({ ordered }: EventDetail, stop: number | undefined): boolean =>
   stop === undefined || (ordered !== undefined && ordered <= stop);
 
