@@ -33,7 +33,7 @@ export const narrowMandate = (
     const { facts } = await signDecision(transaction, caller, mandate, "mandate_narrow", input, stated);
     const { approver, note = "" } = input;
     const detail = { revision: revision + 1, approver, note, narrow: stated, ...facts };
-    const { mandate: narrowed, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail as never);
+    const { mandate: narrowed, entry } = recordEvent(transaction, mandate, "mandate_narrowed", detail);
     return { entry, mandate: await viewMandate(transaction, await suspendIfBelowFloor(transaction, narrowed)) };
   });
 
@@ -61,7 +61,7 @@ export const revokeMandate = (
         return { entry: null, mandate: await viewMandate(transaction, { ...mandate, state: "ended", ended }) };
       }
       const detail = { revision: revision + 1, reason: "revoked", approver, note, ...facts };
-      const { mandate: ended, entry } = recordEvent(transaction, mandate, "mandate_ended", detail as never);
+      const { mandate: ended, entry } = recordEvent(transaction, mandate, "mandate_ended", detail);
       return { entry, mandate: await viewMandate(transaction, ended) };
     },
     { ignoresClockLag: true },

@@ -6,7 +6,7 @@ import type { Receipt, ReplayedReply } from "../replies.ts";
 import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Actor } from "../rules/actor.ts";
 import { requireGroups } from "../rules/idp_groups.ts";
-import type { MandateDecision } from "../rules/mandate.ts";
+import type { MandateDecision, MandateState } from "../rules/mandate.ts";
 import { requireAllowedMandate } from "../rules/mandate_allowed.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 import { canSignMandate, listMissingSignatures } from "../rules/mandate_signers.ts";
@@ -90,7 +90,7 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
     if (canonicalJson(listReachedSystems(product.adapter, bounds)) !== canonicalJson(systems))
       throw createRejection("the target systems that it reaches have changed since the draft; make a new one");
     const { missing, facts, note } = await addSignature(transaction, caller, mandate, "mandate", input);
-    const status = missing.length === 0 ? "active" : "draft";
+    const status: MandateState = missing.length === 0 ? "active" : "draft";
     const detail = {
       revision: 1,
       status,
@@ -102,7 +102,7 @@ export const signMandate = (caller: Caller, input: MandateInput): Promise<Mandat
       draft_note,
       ...facts,
     };
-    const { mandate: signed, entry } = recordEvent(transaction, mandate, "mandate_signed", detail as never);
+    const { mandate: signed, entry } = recordEvent(transaction, mandate, "mandate_signed", detail);
     return { entry, mandate: await viewMandate(transaction, await suspendIfBelowFloor(transaction, signed)) };
   });
 
@@ -125,9 +125,9 @@ export const resumeMandate = (caller: Caller, input: MandateInput): Promise<Mand
     // Signatures of a resumption that came before the loss do not count after it.
     const suspended = isSuspendedByLoss ? { ...mandate, resumes: [] } : mandate;
     const { missing, facts, note } = await addSignature(transaction, caller, suspended, "mandate_resume", input);
-    const status = missing.length === 0 ? "active" : "suspended";
+    const status: MandateState = missing.length === 0 ? "active" : "suspended";
     const detail = { revision: mandate.revision, status, approver: input.approver, note, ...facts };
-    const { mandate: resumed, entry } = recordEvent(transaction, mandate, "mandate_resumed", detail as never);
+    const { mandate: resumed, entry } = recordEvent(transaction, mandate, "mandate_resumed", detail);
     return { entry, mandate: await viewMandate(transaction, resumed) };
   });
 
