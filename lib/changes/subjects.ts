@@ -41,8 +41,8 @@ const TARGET = /"target":("(?:[^"\\]|\\.)*")/;
 const SETS = '"sets":[';
 
 /**
- * Lists the subjects of an entry: its change, marked in the proposal of a minor change, or its type if it names no change; then the mandate that
- * consents, or its targets. An entry about a mandate has only the mandate.
+ * Lists the subjects of an entry: its change, marked in the proposal of a minor change, or its type if it names no change; then the
+ * mandate that consents, or its targets. An entry about a mandate has only the mandate.
  */
 export const findSubjects: FindSubjects = ({ event_type, change_id, tenant, detail }) => {
   if (isMandateEvent(event_type)) return [hashSubject(MANDATE.exec(detail)?.[1] ?? event_type)];

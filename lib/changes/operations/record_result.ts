@@ -31,7 +31,10 @@ export type NamedResult = AdapterResult & { name: string };
 /** Returns a result without the replaced value, of which only the digest is recorded. */
 export const omitPrevious = ({ previous: _, ...result }: NamedResult): Omit<NamedResult, "previous"> => result;
 
-/** An operand (the change, or an entry of a plan) on which an operation is done; `adapter` is null for an operand that no target system carries. */
+/**
+ * An operand (the change, or an entry of a plan) on which an operation is done; `adapter` is null for an operand that no target
+ * system carries.
+ */
 export interface DoneOperand {
   operand: Change;
   adapter: NamedResult | null;

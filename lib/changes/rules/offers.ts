@@ -179,7 +179,7 @@ const judgeStage =
     });
   };
 
-/** Judges the permission and the signature that an operation requires of its actor; none of them is an illegal transition. */
+/** Judges the permission and the signature that an operation requires of its actor, which are never an illegal transition. */
 const judgeActor = (
   type: "apply" | "rollback" | "restore",
   { claimed, actor, name, signature }: NamedReader,
