@@ -109,10 +109,10 @@ const CASES: Readonly<Record<string, Case>> = {
     options: () => systemOptions(),
     lastEntry: makeEntry("limits.seats", {
       $split: {
-        by: "user",
+        unit: "userId",
         shares: [
-          [5000, 1],
-          [5000, 2],
+          ["a", 1, 5000],
+          ["b", 2, 5000],
         ],
       },
     }),
