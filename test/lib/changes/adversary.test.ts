@@ -109,6 +109,7 @@ async function prepareAttack(seed: number): Promise<AttackContext> {
   ];
   await api.post("freeze", freeze);
   await api.post("unfreeze", unfreeze);
+  // The service stays frozen, so an attack by an unfreeze could succeed.
   await api.post("freeze", await makeFreezeRequest(api, "freeze", "bo"));
   const randomBelow = seededIntegers(seed);
   return {
@@ -201,9 +202,11 @@ const ATTACKS: Record<string, (context: AttackContext) => Promise<Reply>> = {
     const name = context.pick(VOTERS);
     return send(context, name, flipProofBit(signFacts(name, context.trueFacts(name)), context));
   },
+  // Bits of flags: 1 present, 4 verified, 8 may be backed up, 16 is backed up. 21 has both bits, and 16 contradicts 8.
   "a passkey without user presence or verification": withWrongAssertion(({ pick }) => ({
     flags: pick([0, 1, 4, 8, 9, 16, 20, 21, 24, 25]),
   })),
+  // Bits of flags: 1 touched, 4 PIN entered.
   "a security key without touch, or without its PIN": (context) =>
     send(context, "bo", BO.sign(statementText(context.trueFacts("bo")), { flags: context.pick([0, 1, 4]) })),
   "a passkey assertion for another site": withWrongAssertion(({ pick }) =>

@@ -310,6 +310,7 @@ describe("the automation of a change ends", () => {
   test("with a target that moved since its consent, under on_stale: block", async () => {
     const { api, runTwoPasses, change, bringApproved } = await coreWithAutomation({ on_stale: "block" });
     const scheduled = await bringApproved({ apply_when: afterStart(HOUR) });
+    // Another change of `ui.banner`, the target of every proposal that names none.
     await api.bring("applied", { value: "2", target: "ui.banner" });
     await runTwoPasses(HOUR);
     expect(await change(scheduled)).toMatchObject({

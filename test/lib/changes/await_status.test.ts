@@ -133,6 +133,7 @@ test("waiting requests are limited in total and per caller, separately from even
   const api = await service({ commits });
   const id = await api.bring("pending_consent");
   const [maxWaiting, maxPerCaller, streamCount] = [256, 32, 64];
+  // The arguments of `join` are the limits in total and per caller, the caller, and what it joins: a stream by default.
   for (let streams = 0; streams < streamCount; streams++) commits.join(streamCount, streamCount, "ana");
   const disconnected = new AbortController();
   const wait = (name: string, signal?: AbortSignal) => awaitStatus(api.deps, id, { seconds: 60, name, signal });

@@ -153,6 +153,7 @@ test("approvals, need, metrics and the growth log show a due review", async () =
   await approveInEmergency(api as never, change_id);
   expect((await api.get("approvals")).body.review_due).toMatchObject([{ change_id, review: { verdict: null } }]);
   const { items } = (await api.get("/api/state")).body.dimensions.N;
+  // A due review counts as overdue immediately.
   expect(items).toContainEqual({ item: "review_due", open: 1, overdue: 1 });
   expect((await api.get("/api/metrics")).text).toContain('countersign_overdue_items{item="review_due"} 1');
   await review(api as never, change_id, "ana", "not_accepted");
@@ -168,6 +169,7 @@ test("under signed_only, emergency consents and their revocation need signatures
   const api = await coreWithPolicy({ signed_only: false });
   const { change_id } = await api.propose();
   await approveInEmergency(api, change_id);
+  // An intent with signed_only and without keys is rejected when it is loaded, so the loaded one is changed.
   const signedOnly = makeCore({
     ...api.deps,
     product: {

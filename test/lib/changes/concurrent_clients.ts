@@ -267,6 +267,7 @@ function verifyEntry(run: HistoryRun, entry: AuditEntry, granted: Map<number, Se
   const { id, event_type, change_id } = entry;
   const detail = parseDetail(entry.detail);
   run.entryTime = Date.parse(entry.timestamp);
+  // Neither entry changes the state of the model.
   if (event_type === "intent_in_force" || event_type === "proposal_refused") return;
   const before = run.states.at(-1)!;
   const label = `${prefix}, entry ${id}: ${event_type} ${detail.decision ?? ""} by ${detail.approver ?? ""}`;

@@ -164,6 +164,8 @@ test("targets are verified in rounds, most recent first, for five seconds per cy
   }
   expect(checks.map((check) => check?.checked)).toEqual([8, 8, 8, 4]);
   const newest = [...ids].reverse();
+  // Every apply has read its target, so the first batch is in the order of reads: the target observed last comes first. The batch
+  // interrupts the round, which then verifies all 20 in the order of applies.
   expect(verified).toEqual([ids[3], ...newest.slice(0, 7), ...newest]);
   // The round is complete: the next begins ten minutes after its start.
   api.deps.clock.advance(Date.parse(began) + 10 * MINUTE - 1 - api.deps.clock.now());

@@ -17,6 +17,7 @@ test("a check of slow targets stops after a few seconds, and the next one contin
     api.deps.clock.advance(SECOND);
     throw new Error("no answer");
   });
+  // Eight targets are verified concurrently, so one batch of eight uses up the five seconds of a check.
   expect(await checkDrift(api.deps)).toMatchObject({ checked: 8, next: expect.any(Number) });
   expect(await checkDrift(api.deps)).toMatchObject({ checked: 4, next: null, missed: true, oldest_verified_at: null });
   expect(verified).toEqual(applied.reverse());
@@ -37,6 +38,7 @@ test("a hanging system does not delay the targets of another system", async () =
   for (const { adapter } of systems) adapter.calls.length = 0;
   const check = checkDrift(api.deps);
   await vi.waitFor(() => expect(slow!.adapter.calls).toHaveLength(8));
+  // After two seconds without an answer the other targets of the slow system are left out.
   await vi.advanceTimersByTimeAsync(2000);
   expect(await check).toMatchObject({ checked: 28, next: null, missed: true });
   expect(slow!.adapter.calls).toHaveLength(8);

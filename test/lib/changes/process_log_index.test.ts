@@ -85,7 +85,7 @@ test("entries that are read backwards are verified against the entry after them"
 
 test("a change whose hash would be zero in the log index is found", () => {
   const logIndex = createLogIndex({ length: 0, head: "" }, findSubjects);
-  // The FNV-1a hash of this id is 1, and the index drops the lowest bit.
+  // The FNV-1a hash of this id is 1. Without the lowest bit, which marks minor changes, it would be 0, which stands for no subject.
   const change_id = "chg_w1iv1y";
   const event = { event_type: "change_drifted", change_id, tenant: "t1", detail: "{}" } as const;
   const entry = { ...event, origin: "o", id: 1, timestamp: "", previous_hash: "", current_hash: "f".repeat(64) };

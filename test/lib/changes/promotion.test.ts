@@ -89,6 +89,7 @@ describe("a change that a promotion rule binds", () => {
     const change_id = await bring(api, "approved", proposalFor("production", 50));
     expect(await tryApply(api, change_id)).toBe(NOT_READY);
     expect((await readGate(api, change_id)).message).toContain("whose outcome is too_early");
+    // An outcome is final after seven days, once a cycle has evaluated it.
     api.deps.clock.advance(8 * DAY);
     expect((await readGate(api, change_id)).message).toContain("whose outcome the next cycle evaluates");
     await pass(api.deps, MINUTE);
@@ -204,6 +205,7 @@ describe("a change that a promotion rule binds", () => {
     const { api, passHours, feedNow, exposure } = await openRollout({
       proposal: { tenant_id: "production", value: "50" },
     });
+    // The rule is set after the first step, whose apply it would block.
     const policy = { ...api.deps.product!.intent.policy, promotion: [{ ...RULE, soak_hours: 0, verdict_not: [] }] };
     api.deps.product = { ...api.deps.product!, intent: { ...api.deps.product!.intent, policy } };
     passHours(24);

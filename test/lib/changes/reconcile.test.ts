@@ -160,7 +160,7 @@ test("a change counts once, also beyond the hundred that are listed", async () =
   const api = await core();
   const ids: string[] = [];
   for (let count = 0; count < 102; count++) ids.push(await api.bring("denied"));
-  // The record is read first, and the entries that it does not name later.
+  // Each change is found twice: by its record, and by its entries, which the record does not list.
   for (const id of ids)
     await api.deps.store.transact(async (tx) => {
       const record = fromStoredChange((await tx.get("changes", id))!);

@@ -24,6 +24,7 @@ async function coreWithAppliedChange(options: TestOptions = {}) {
       .map(({ detail }) => JSON.parse(detail));
   const countDriftEntries = async () =>
     (await api.audit()).filter(({ event_type }) => event_type === "change_drifted").length;
+  /** Runs these parts of a cycle in its order, so one cycle finds an edit and the next one restores the value. */
   const cycle = async (advance = 10 * MINUTE) => {
     api.deps.clock.advance(advance);
     const count = await restoreEdited(api.deps);
@@ -303,6 +304,7 @@ test.each([
   edit("ui.a", "7");
   target.faults.push(fault);
   expect(toError(await restore())).toEqual([502, "adapter_failed"]);
+  // A lost request could still take effect for ten minutes after its lease of one minute.
   if (!isWritten) api.deps.clock.advance(12 * MINUTE);
   await api.cycle();
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);

@@ -177,6 +177,7 @@ describe("permissions with principals in the intent", () => {
   test("allow an unlisted action with or without a signature", async () => {
     const api = await coreWithPrincipals({ permissions: {} });
     const change_id = await api.bring("approved");
+    // Without a list a proof may still be sent, but only a complete one.
     expect(await api.post("apply", { change_id, at: api.deps.clock.iso() })).toMatchObject(
       errorReply("invalid_field", 400),
     );

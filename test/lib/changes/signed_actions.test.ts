@@ -59,6 +59,7 @@ describe("a freeze", () => {
       expect(await api.post("freeze", other)).toMatchObject(rejection("proof_invalid"));
     await api.post("freeze", { actor: "eve" });
     expect(await api.post("unfreeze", withoutUntil)).toMatchObject(rejection("proof_invalid"));
+    // The freeze by eve has no end, so an end would shorten it.
     expect((await api.post("freeze", fields)).body.code).toBe("invalid_field");
   });
 });

@@ -92,6 +92,7 @@ describe("unsigned decisions:", () => {
 
   test("an unsigned consent stops counting when the intent names keys", async () => {
     const before = await coreWithPolicy({}, {});
+    // The consent is of ana.
     const change_id = await before.bring("approved");
     const api = await restartWithPrincipals(before, { ana: person(ANA), bo: person(BO) });
     expect((await api.act("apply", change_id)).status).toBe(403);
@@ -344,7 +345,8 @@ describe("a consent that stopped counting can be given again", () => {
 test("a non-canonical encoding of an RSA key is rejected, so two people cannot share a key", async () => {
   const signer = passkey("RS256");
   const spki = Buffer.from(signer.key.public_key, "base64url");
-  // Writes the length of the key's bit string in three bytes instead of two.
+  // Four bytes of header and 15 of the algorithm come before the bit string with the key.
+  // Writes the length of the bit string in three bytes instead of two.
   const bitString = spki.subarray(19);
   const body = Buffer.concat([spki.subarray(4, 19), Buffer.from([3, 0x83, 0]), bitString.subarray(2)]);
   const encoded = Buffer.concat([Buffer.from([0x30, 0x82, body.length >> 8, body.length & 255]), body]);

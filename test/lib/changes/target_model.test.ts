@@ -84,6 +84,7 @@ async function runHistory(seed: number): Promise<void> {
           if (roll(2)) tx.delete(index, id);
           if (roll(3)) continue;
           const other = pick(model.all);
+          // The ids of both indexes begin with target and tenant; the id of an owner ends with the number of its apply's entry.
           const targetKey = `${pick(TARGET_KEYS)!.target.toLowerCase()}\nt1\n`;
           if (index === "owners")
             tx.put(index, targetKey + String(1 + roll(99)).padStart(16, "0"), other?.id ?? "chg_none");

@@ -206,6 +206,7 @@ describe("a value that its target system rejects", () => {
   const rejectValue = () => "it is too large";
   const NOT_ALLOWED = [400, "value_not_allowed", expect.stringContaining("flags/a cannot hold the value: it is too")];
   const unreadable = { checkHeld: rejectValue, read: () => Promise.reject(new Error("no file")) };
+  /** The method `ping` marks a remote system, whose reads cost a request. */
   const remote = { checkHeld: rejectValue, ping: async () => undefined };
   const MINOR = { minor: { kinds: ["config"], targets: ["flags/*"] } };
 

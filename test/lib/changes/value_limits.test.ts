@@ -278,6 +278,7 @@ describe("a step", () => {
     expect((await api.post("rollback", { change_id: small })).status).toBe(200);
   });
 
+  // Bounds are exact, and are rounded inwards to a number. A part of 0 is no step.
   test.each([
     [0.1, { relative: 3 }, { minimum: -0.2, maximum: 0.4 }],
     [0.3, { relative: 0.1 }, { minimum: 0.27, maximum: 0.33 }],
@@ -291,6 +292,7 @@ describe("a step", () => {
     const api = await serviceWithTargets([{ match: ["price.*"], max_step }]);
     await setValue(api, base);
     expect(await tryValue(api, "x")).toBe("max_step");
+    // 1.7e308 is inside the range of 1e308 only.
     const outsideValue = base === 1e308 ? -1.1e308 : 1.7e308;
     expect(await tryValue(api, outsideValue)).toEqual(range);
     if (typeof range === "string") return;
@@ -424,6 +426,7 @@ describe("the policy endpoint", () => {
 });
 
 describe("a split", () => {
+  /** Returns a value that gives each of the values to an equal share of users, in ten-thousandths. */
   const split = (...values: unknown[]) => ({
     $split: { shares: values.map((value, index) => [`v${index}`, value, 10_000 / values.length]) },
   });

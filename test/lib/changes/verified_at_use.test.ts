@@ -131,7 +131,7 @@ describe("tampering with an entry", () => {
       (api, id) =>
         editStore(api, async (tx) => {
           const { audit } = await readStoredRecord(api, id);
-          const key = String(audit[0]).padStart(16, "0");
+          const key = entryKey(audit[0]!);
           const entry = (await tx.get("audit", key))!.value;
           tx.put("audit", key, { ...entry, detail: entry.detail.replace("pending_consent", "approved") });
         }),
@@ -140,7 +140,7 @@ describe("tampering with an entry", () => {
       "replaced by another entry",
       (api, id) =>
         editStore(api, async (tx) => {
-          const key = String((await readStoredRecord(api, id)).audit[0]).padStart(16, "0");
+          const key = entryKey((await readStoredRecord(api, id)).audit[0]!);
           const other = (await tx.list("audit", { limit: 9 })).find((candidate) => candidate.id !== key)!;
           tx.put("audit", key, other.value);
         }),
@@ -148,9 +148,7 @@ describe("tampering with an entry", () => {
     [
       "deleted",
       (api, id) =>
-        editStore(api, async (tx) =>
-          tx.delete("audit", String((await readStoredRecord(api, id)).audit[0]).padStart(16, "0")),
-        ),
+        editStore(api, async (tx) => tx.delete("audit", entryKey((await readStoredRecord(api, id)).audit[0]!))),
     ],
   ];
   test.each(edits)("%s: governed writes stop with chain_broken", async (_, tamper) => {
@@ -171,12 +169,13 @@ test("a denial forged into an approval, with matching hash and record, breaks th
   await api.bring("approved");
   await editStore(api, async (tx) => {
     const record = await readStoredRecord(api, id);
-    const key = String(record.audit[1]).padStart(16, "0");
+    const key = entryKey(record.audit[1]!);
     const entry = (await tx.get("audit", key))!.value;
     const detail = { ...JSON.parse(entry.detail), decision: "approved", status: "approved" };
     const forged = { ...entry, detail: JSON.stringify(detail) };
     tx.put("audit", key, { ...forged, current_hash: hashEntry(forged) });
-    const [proposal] = await tx.getMany("audit", [String(record.audit[0]).padStart(16, "0")]);
+    const [proposal] = await tx.getMany("audit", [entryKey(record.audit[0]!)]);
+    // A fold reads the details only, and no hash.
     const state = foldEntries([proposal!.value, { ...forged, current_hash: "" }])!;
     tx.put("changes", id, { ...state, change: toChange(state, pickContent(record.change)) });
   });
@@ -191,7 +190,7 @@ test("a log whose last entry was cut off is found broken by the next decision", 
   await api.post("kpi", { csat: 4 });
   await editStore(api, (tx) => {
     tx.put("meta", "chain", before);
-    tx.delete("audit", String(before.length + 1).padStart(16, "0"));
+    tx.delete("audit", entryKey(before.length + 1));
   });
   expect((await api.act("apply", id)).body.code).toBe("chain_broken");
 });
@@ -202,6 +201,7 @@ test("the daily limit of minor changes is counted from the log, not from a store
   const minor = { tier: "minor", kind: "config", target: "ui.x", affected_users: 1, risk: "low", reversible: true };
   for (const api of [first, makeCore(await restartDeps(first.deps, { intent: { policy } }))])
     expect((await api.propose(minor)).tier).toBe("minor");
+  // No code reads this row; it stands for a counter that somebody sets back.
   await editStore(first, (tx) =>
     tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never),
   );
@@ -375,6 +375,7 @@ describe("the owner of a target, in a process that has read only the newest entr
       for (let index = 0; index < 9; index++) await first.propose({ target: `t${index}` });
       const api = await startWithTail(first);
       const [below, above] = [await api.bring("applied"), await api.bring("applied")];
+      // The process has not read the first entries.
       expect(api.deps.integrity.logIndex!.after).toBeGreaterThan(0);
       if (edit === "deleted") await editStore(api, (tx) => tx.delete("changes", below));
       else await backdate(api, below, edit);

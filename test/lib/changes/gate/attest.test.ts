@@ -112,6 +112,7 @@ test("the policy of an attestation is the intent under which the change was appr
   const { policies } = readStatement((await fetchAttestation(later, other)).body).predicate.verifier;
   expect(policies).toMatchObject([{ digest: { sha256: before } }]);
   expect(later.deps.product!.manifest_hash).not.toBe(before);
+  // A release is judged under the current intent, which requires a second consent.
   expect((await fetchAttestation(later, released)).body.code).toBe("not_in_force");
 });
 

@@ -50,6 +50,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
     tries++;
     latestTime = Math.max(latestTime, clock.now());
     const { status, approver, change_id } = reply.body;
+    // No system covers plan.a, and the other agent may have only so many open changes.
     const expectedCodes = ["no_target_system", ...(isAgent ? [] : ["too_many_open"])];
     if (reply.status !== 201) return void expect(expectedCodes).toContain(reply.body.code);
     // The number of open changes of an agent is limited, so a change that needs consent is withdrawn.

@@ -312,6 +312,7 @@ export const listConsents = ({ people }: Change, { rules, lossAccepted }: World)
 
 /** Returns the number of consents of people that a change still needs. */
 export function countMissingConsents(names: string[], change: Change, { rules }: World): number {
+  // A standard change needs one consent under every intent of these scenarios.
   const needed = change.isMajor ? Math.max(change.required, rules.major) : 1;
   const quorum = needed - names.filter((name) => rules.approvers.includes(name)).length;
   const owned = listOwnerRulesOfChange(change, rules).filter(
@@ -340,6 +341,7 @@ export function findApplyErrors(change: Change, world: World): string[] {
     (entry, index) => currentValue(world, entry) !== change.valuesAtProposal[index],
   );
   const hasAllConsents = countMissingConsents(listConsents(change, world), change, world) === 0;
+  // A mandate approves only over the values at the proposal; people see the current ones, and these intents let them.
   const errors = hasAllConsents || isMandated(change, world) ? [] : ["consent_incomplete"];
   return hasTargetMoved && findValidMandate(change, world) ? [...errors, "target_moved"] : errors;
 }

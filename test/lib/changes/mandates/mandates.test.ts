@@ -271,6 +271,7 @@ test("a new intent without the rule or a signer's key ends approvals; smaller bo
   const id = await activate();
   const { mandates: _, ...withoutMandates } = MANDATE_INTENT.policy;
   const { ana: __, ...others } = MANDATE_INTENT.principals as Record<string, unknown>;
+  // No rule; a signer who is no principal; a third signature required; other targets; a new key of a signer.
   for (const intent of [
     { ...MANDATE_INTENT, policy: withoutMandates },
     { ...MANDATE_INTENT, principals: others, policy: { ...MANDATE_INTENT.policy, approvers: ["bo", "una"] } },
@@ -301,6 +302,7 @@ test("a mandate ends when its time is over, and old drafts are deleted", async (
   api.deps.clock.advance(12 * DAY + MINUTE);
   expect(await mandate(id)).toMatchObject({ state: "ended" });
   expect((await apply(change_id)).body.code).toBe("consent_incomplete");
+  // Only two clock samples ten minutes apart confirm that the time is over.
   await runCycle(api.deps);
   api.deps.clock.advance(11 * MINUTE);
   await runCycle(api.deps);

@@ -189,6 +189,7 @@ const ACTIONS: Record<Action["type"], (scenario: Scenario, roll: Roll) => Promis
     const name = pick(model.PEOPLE, roll)!;
     const isSigned = mandate.state !== "draft" || mandate.signatures.length > 0;
     const reasons: string[] = [];
+    // The service deletes drafts after a week.
     if (mandate.state === "draft" && world.now > mandate.created + 7 * DAY) return;
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
     const reply = await decide(scenario, "mandate_revoke", "mandate-revoke", name, { mandate_id: mandate.id });

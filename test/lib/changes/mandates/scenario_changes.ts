@@ -24,6 +24,7 @@ export async function propose(scenario: Scenario, roll: Roll): Promise<void> {
   ]);
   if (!mandateId && world.rules.mandates) {
     const outsideReply = (reply.body.outside ?? []) as { mandate_id: string; bound: string }[];
+    // The service may also report a mandate whose end it has not recorded yet.
     const ended = world.mandates.filter((one) => model.currentState(one, world) === "ended").map(({ id }) => id);
     const reported = outsideReply.filter(({ mandate_id }) => !ended.includes(mandate_id));
     expect(
@@ -35,6 +36,7 @@ export async function propose(scenario: Scenario, roll: Roll): Promise<void> {
       scenario.tally.set(`outside ${bound}`, (scenario.tally.get(`outside ${bound}`) ?? 0) + 1);
     }
   }
+  // The service makes a change of high risk, or one that cannot be undone, major.
   const isMajor = proposal.risk === "high" || proposal.reversible === false;
   world.changes.push({
     ...proposal,

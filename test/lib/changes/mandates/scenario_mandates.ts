@@ -61,6 +61,7 @@ export async function resume(scenario: Scenario, mandate: model.Mandate, name: s
     !world.rules.mandates ||
     model.isBelowFloor(mandate, world.kpis);
   const isActivationLost = mandate.state === "active";
+  // The first resumption after a loss needs all signatures again.
   if (isActivationLost && !isIllegal) mandate.resumes = [];
   const reasons = [...(isIllegal ? ["illegal_transition"] : []), ...findSigningErrors(name, mandate, "resumes", world)];
   const reply = await decide(scenario, "mandate_resume", "mandate-resume", name, { mandate_id: mandate.id });

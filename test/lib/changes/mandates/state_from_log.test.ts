@@ -83,6 +83,7 @@ test("a draft that was edited to last longer than the policy allows cannot be si
     store.transact(async (tx) => {
       tx.put("mandates", mandate_id, { ...draft, created_at, bounds: { ...draft.bounds, until: later(300) } });
     });
+  // A draft from the future, then one that lasts 300 days.
   await edit(later(299));
   expect((await api.decideOn("mandate", mandate_id, "ana")).body).toMatchObject({ code: "illegal_transition" });
   await edit(draft.created_at);

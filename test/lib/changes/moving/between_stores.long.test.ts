@@ -156,6 +156,7 @@ test.each(Object.keys(kinds))(
         { clock: { now: Date.now }, sha256 },
       );
       expect((await there.get("review_due", "kept"))!.revision).toBe(revision);
+      // Five writes of `gone` came before its deletion.
       for (const id of ["gone", "new"]) {
         await there.transact((tx) => tx.put("review_due", id, true));
         expect((await there.get("review_due", id))!.revision).toBeGreaterThan(5);

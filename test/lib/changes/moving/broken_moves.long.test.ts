@@ -206,6 +206,7 @@ test("while a failed move is cleared, another process can neither load nor clear
     }
   };
   await clearLoaded({ dump: dumpWhileOthersWrite, commit }, loading);
+  // Two errors for each of the two pages.
   expect(errors).toEqual(Array(4).fill("another move has taken over the store that this one loads"));
   expect([await to.bulk!.moveState(), await isEmpty(to)]).toEqual([undefined, true]);
 });

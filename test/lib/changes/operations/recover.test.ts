@@ -93,6 +93,7 @@ test("an interrupted operation is recorded as failed by a start without an adapt
 
 test("an unreachable target system is recorded as unknown once, and asked until it answers", async () => {
   const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
+  // The start, the first cycle and the apply ask it.
   adapter.on("verify", fails("unreachable"), 3);
   const api = await start(before, true);
   expect(JSON.parse((await api.audit()).at(-1).detail)).toMatchObject({ stage: "interrupted", host: "unknown" });

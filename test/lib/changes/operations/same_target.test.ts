@@ -126,6 +126,7 @@ test.each([
     const { status, body } = await next.act("apply", second);
     expect([status, body.code]).toEqual(reported);
     const expectedEvents = hostState === "applied" ? ["change_applied"] : ["change_apply_failed", "change_applied"];
+    // Two proposals and two consents come first.
     expect(events(await next.steps()).slice(4)).toEqual(expectedEvents);
     expect(await listLeaseKeys(next)).toEqual([]);
   },

@@ -178,5 +178,6 @@ test("an erasure deletes all values of a plan although one of its systems is gon
   });
   await finishErasures(next.deps);
   expect(await effects()).not.toContain("two");
+  // The erasure stays due, after one try, since the system of `a` is gone.
   expect(await store.list("erasures_due", { limit: 9 })).toMatchObject([{ value: { looked: 1 } }]);
 });

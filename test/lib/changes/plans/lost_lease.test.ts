@@ -23,6 +23,7 @@ test.each(["a/1", "b/1"])("a failed apply is rolled back on %s although its leas
   const bench = await planBench(systems);
   const { api, store, clock } = bench;
   const id = await bringPlan(api, "approved", ENTRIES);
+  // The apply gets no answer from b, and its rollback is rejected by a.
   systems.get("a")!.faults.push(NO_FAULT, "rejected");
   systems.get("b")!.faults.push("lost answer");
   expect((await api.act("apply", id)).status).toBe(502);

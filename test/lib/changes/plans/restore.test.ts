@@ -18,6 +18,7 @@ async function openWithAppliedPlan(intent?: Manifest) {
   const { api } = bench;
   const id = await bringPlan(api, "applied", ENTRIES);
   systems.writes.length = 0;
+  /** Runs these parts of a cycle in its order, so one cycle finds an edit and the next one restores the value. */
   const cycle = async (advance = 10 * MINUTE) => {
     api.deps.clock.advance(advance);
     const count = await restoreEdited(api.deps);

@@ -47,6 +47,7 @@ describe("a rollout", () => {
     await feedNow({ step: 1, ...totals(100_000, 5000) });
     expect(await exposure()).toEqual({ step: 2, share: 10_000, since: api.deps.clock.iso(), waits_for: null });
     expect(await decide()).toEqual({ advanced: [], rolled_back: [] });
+    // The first three entries are the proposal, the consent and the apply.
     expect((await events()).slice(3)).toEqual(["stage_held", "stage_advanced", "stage_advanced"]);
     expect(await api.deps.store.list("samples", { limit: 1 })).toEqual([]);
   });
@@ -146,6 +147,8 @@ test("a rollout shows an estimate before its consent, and measured bounds while 
   const readRollout = async (id = change_id) => (await readChangeDetail(api.deps, id)).rollout;
   const stages = JSON.stringify({ ...STAGES, users_a_day: 10_000 });
   const waiting = await api.bring("pending_consent", { value: "1", target: "ui.other", stages });
+  // Users of a step: 10 · variance · (factor / allowed)² / share of the control, by the formula of `estimateSteps`. The variance of
+  // a binary KPI is ¼ at most, and the factor of the step `budget` is the share of the next step.
   // 10 · ¼ · (0.5 / 0.05)² / 0.9 users at 1,000 a day, and 10 · ¼ · (1 / 0.05)² / 0.5 at 5,000.
   const estimate = [
     { users: 278, days: 1 },
@@ -223,6 +226,7 @@ describe("a rollout is held", () => {
   test("after impossible samples, which are logged, until valid ones arrive", async () => {
     const { api, feed, feedNow, exposure, detail, passHours, decide, events } = await openRollout();
     await feedNow();
+    // A binary KPI cannot have more successes than users.
     const { n } = totals(100_000, 1000).treated;
     const { status, body } = await feed([sample(api, { treated: { n, sum: n + 1 } })]);
     expect([status, body.code]).toEqual([400, "impossible_sample"]);
@@ -372,6 +376,7 @@ describe("a person's action", () => {
   });
 
   test("hold is allowed for people who may approve, freeze or roll back", async () => {
+    // A hold needs one of the three permissions, and without a list anybody may freeze.
     const withoutFreezers = await openRollout({ policy: { approvers: ["ana"], permissions: { rollback: ["rob"] } } });
     expect((await withoutFreezers.act(0, "hold", "fred")).status).toBe(200);
     const permissions = { freeze: ["fred"], rollback: ["rob"] };

@@ -75,8 +75,8 @@ test.each<[string, number, number, number | undefined]>([
   ["a KPI that fell by as much as allowed", 10, 8, undefined],
   ["a KPI that rose", 10, 13, undefined],
 ])("a guardrail is tripped only by a KPI that got worse by more than allowed: %s", (_, baseline, value, regression) => {
-  const guardrail = { kpi: "k", action: "freeze", max_regression: 2 } as never;
+  const guardrail = { kpi: "k", action: "rollback", max_regression: 2, hours: 24 } as const;
   const evidence = checkGuardrail(guardrail, baseline, value, { kpis: {} } as Intent, "now");
-  const facts = { kpi: "k", action: "freeze", baseline, value, regression, max_regression: 2, at: "now" };
+  const facts = { kpi: "k", action: "rollback", baseline, value, regression, max_regression: 2, at: "now" };
   expect(evidence).toEqual(regression === undefined ? undefined : facts);
 });

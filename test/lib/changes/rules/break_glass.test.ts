@@ -13,6 +13,7 @@ import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
 const emergency = (approver: string) => ({ approver, note: "", emergency: true });
+/** A change that an emergency has approved; only such a change has the member `review`. */
 const change = (approvals: object[] = [], overrides: object = {}): Change =>
   ({
     tier: "standard",

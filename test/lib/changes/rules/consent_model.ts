@@ -152,6 +152,7 @@ function findPermissionError(
       ? undefined
       : "not_permitted";
   if (!operators) return undefined;
+  // In an emergency its approvers may also roll back.
   const listed = [...operators, ...(action === "rollback" ? (break_glass?.approvers ?? []) : [])];
   if (!listed.includes(normalizeName(name))) return "not_permitted";
   if (normalizeName(name) in keys) return "proof_required";
@@ -306,6 +307,7 @@ export function decideProposal(proposal: ProposalRequest, world: World): string 
   const minorOptions = rules.minorOptions;
   const mayBeMinor =
     (apply_when === undefined || minorOptions?.apply_when) && (!scope || minorOptions?.agents) && kind === "config";
+  // A first value has no base for its step, and a person must look at a target again after a rollback.
   const isMinor =
     requestsMinor &&
     rules.allowsMinor &&
@@ -323,6 +325,7 @@ export function decideProposal(proposal: ProposalRequest, world: World): string 
     if (agentChanges!.open >= scope.max_open || today.length >= scope.max_per_day) return "too_many_open";
   }
   if (key !== undefined && rules.keys[normalizeName(proposer)] !== key) return "proof_invalid";
+  // An unproven name could hide that the proposer approves their own change.
   const mustAuthenticate = normalizeName(proposer) in rules.keys || (rules.signed_only && !rules.self_approval);
   if (key === undefined && !scope && mustAuthenticate) return "proposer_unknown";
   return {

@@ -50,7 +50,7 @@ test.each<[string, object, object, Partial<GateInput>, string[]]>([
     ["consent block", "forbidden_target pass"],
   ],
   [
-    "a quorum larger than today's blocks",
+    "a quorum that was raised after the proposal blocks",
     {},
     { required_approvers: { standard: 2 } },
     {},

@@ -422,6 +422,7 @@ test.each<[string, object, string]>([
 
 const person = (...keys: object[]) => ({ kind: "person", keys });
 const ANA = passkey();
+/** An SSH key of each kind: `sshSigner` makes one on a hardware token, or, with a plain type, one in a file. */
 const [SECURITY_KEY, UNATTENDED_KEY] = [sshSigner(), sshSigner("ssh-ed25519")];
 const { unattended: _, ...KEY_WITHOUT_FIELD } = UNATTENDED_KEY.key;
 
@@ -434,6 +435,7 @@ test.each<[string, object, string]>([
   ],
   [
     "one SSH key under two comments",
+    // A line of a .pub file ends with a comment, which is `ana` here.
     {
       ana: person(SECURITY_KEY.key),
       bo: person({ ...SECURITY_KEY.key, public_key: SECURITY_KEY.key.public_key.replace(/ ana$/, " bo") }),
@@ -478,6 +480,7 @@ test.each<[string, object, string]>([
   expect(loadWith({ principals })).toThrow(reported);
 });
 
+// Once a person has keys, `signed_only` is true unless the intent says otherwise.
 test.each<[string, object, string]>([
   ["more signed consents than people with keys", { policy: { required_approvers: { major: 2 } } }, "major asks for 2"],
   ["approvers without keys", { policy: { approvers: ["bo"] } }, "0 of those who may approve have keys"],

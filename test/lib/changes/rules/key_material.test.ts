@@ -30,8 +30,10 @@ function encodeElement(tag: number, content: readonly number[], spare = 0): numb
   const sizeBytes = size < 0x100 ? [size] : [size >> 8, size & 255];
   return [tag, 0x80 + spare + sizeBytes.length, ...Array<number>(spare).fill(0), ...sizeBytes, ...content];
 }
+/** A modulus of 2048 bits; DER numbers have a sign, so a first bit of 1 needs a zero byte before it. */
 const MODULUS = [0, ...Array<number>(256).fill(0xa5)];
 const EXPONENT = [1, 0, 1];
+/** The identifier of rsaEncryption, with its parameters, NULL. */
 const ALGORITHM = [...Buffer.from("300d06092a864886f70d0101010500", "hex")];
 const encodeSequence = (parts: number[][]): number[] => encodeElement(0x30, parts.flat());
 /** Encodes an RSA public key, by default correctly. */
@@ -55,7 +57,7 @@ test.each<[string, Uint8Array]>([
   ["a byte more", Uint8Array.from([...RSA, 0])],
   ["a byte less", RSA.subarray(0, -1)],
   ["1024 bits", toDer(generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey)],
-  ["a byte under 2048 bits", encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(2, [1, 1])]))],
+  ["one byte fewer than a key of 2048 bits has", encodeKey(encodeSequence([NUMBERS[0]!, encodeElement(2, [1, 1])]))],
   ["another tag", encodeKey(encodeSequence(NUMBERS), { tag: 0x31 })],
   [
     // The last byte of the algorithm's identifier, before its parameters.

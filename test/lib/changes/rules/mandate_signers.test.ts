@@ -56,12 +56,11 @@ test.each<[string, ReturnType<typeof bounds>, object[], { pattern: string; owned
   expect(findPartlyOwned(checked, { owners } as never)).toEqual(expected);
 });
 
-const UNATTENDED = { ...sshSigner("ssh-ed25519"), key: { ...sshSigner("ssh-ed25519").key, unattended: true as const } };
 const NAMES = ["ana", "bo", "fin", "ona", "una"];
 const principals = {
   ...Object.fromEntries(NAMES.slice(0, 4).map((name) => [name, person(passkey())])),
   // This key signs unattended.
-  una: person(UNATTENDED),
+  una: person(sshSigner("ssh-ed25519")),
 };
 const intent = (overrides: object = {}) =>
   makeIntent({

@@ -59,6 +59,7 @@ function renameField(value: unknown, [first, ...rest]: readonly (string | number
   return Object.fromEntries(Object.entries(value as object).map(([key, inner]) => rename(key, inner)));
 }
 
+/** One path of each field name. */
 const FIELDS = [...new Map([...listFieldPaths(FULL_RULES)].map((path) => [path.at(-1), path])).values()];
 
 test("the full rules of this test have every field", () => {
