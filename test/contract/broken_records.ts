@@ -118,6 +118,7 @@ export const brokenRecords: BrokenStores = {
     }),
   "ids are trimmed": () => onKeys((c, id) => [c, id.trim() || "_"]),
   "ids are compared without case": () => onKeys((c, id) => [c, id.toLowerCase()]),
+  // The long ids of the contract have 450 characters, and its invalid ones more than 500.
   "ids are cut at 449 characters": () => onKeys((c, id) => [c, id.length < 1000 ? id.slice(0, 449) : id]),
   "any id is accepted": () => onKeys((c, id) => [c, id === "" || !id.isWellFormed() || id.length > 500 ? "some" : id]),
   "collections are not separate": () => onKeys((c, id) => [c === "others" ? "things" : c, id]),

@@ -103,9 +103,9 @@ export const brokenTransactions: BrokenStores = {
       (store) => (decide) =>
         store.transact(async (tx) => {
           const puts: Parameters<AnyTx["put"]>[] = [];
-          const put: AnyTx["put"] = (...call) => {
-            if (call[3]) throw new Error("conflict");
-            puts.push(call);
+          const put: AnyTx["put"] = (c, id, value, expected) => {
+            if (expected) throw new Error("conflict");
+            puts.push([c, id, value, expected]);
           };
           const result = await decide({ ...tx, put });
           for (const call of puts) tx.put(...call);

@@ -107,6 +107,7 @@ const targetCase = (name: string, work: (helpers: TargetHelpers) => Promise<void
         ...target,
         values,
         read: (entry) => system.read(entry, signal),
+        // A value to be set has no version yet.
         set: (entry, expected, attempt) =>
           system.compareAndSet(entry, { value: entry.value, version: "" }, expected, makeAttempt(attempt), signal),
         setMany:
@@ -342,6 +343,7 @@ export const targetCases: readonly TargetCase[] = [
     const { goal } = await findSplittable(helpers);
     await overwrite(goal);
     const before = await read(goal);
+    // The system may be unable to split the value of the edit.
     if (system.findSplitProblem?.(goal, makeShare(100), before) !== undefined) return;
     for (const share of [100, 10_000]) {
       const by = makeShare(share);
