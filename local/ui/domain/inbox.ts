@@ -102,6 +102,7 @@ export function listServiceConcerns(state: State | undefined): Concern[] {
     const count = state?.dimensions.N.items.find(({ item }) => item === name)?.overdue ?? 0;
     return count > 0 ? [{ tone: name === "audit_chain" ? "bad" : "warn", ...describe(count) }] : [];
   });
+  // A broken chain is an overdue item already.
   return [...overdue, ...(state?.failing ?? []).filter(({ id }) => id !== "audit_chain").map(capabilityConcern)];
 }
 

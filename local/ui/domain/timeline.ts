@@ -48,7 +48,7 @@ function makeStep(entry: AuditEntry): Step {
 
 const QUIET: Icon = ["dash", "quiet"];
 
-/** Icons by decision, verdict or event. */
+/** Icons by decision, verdict or event; the first pattern that matches counts. */
 const ICONS: readonly (readonly [RegExp, Icon])[] = [
   [/failed|drifted|automation_stopped|rebuilt|suspended/, ["bang", "bad"]],
   [/^change_applied/, ["full", "good"]],

@@ -24,6 +24,7 @@ export function ChangesPage({ route: { query } }: { route: Route }) {
   const { data, error } = useFind(q, { limit: PAGE_SIZE, after });
   const fault = describeQueryFault(error);
   useTitle(q === "" ? "Changes" : `${q} · Changes`);
+  // The frame does this only for another path; a page of the list has another query.
   useEffect(() => {
     if (after === undefined) return;
     scrollTo(0, 0);

@@ -148,6 +148,7 @@ function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: str
   if (kinds.size > 1) return <p class="quiet">A plan has one kind of change; choose targets of one kind.</p>;
   if (of.length > MAX_ENTRIES) return <p class="quiet">A plan has at most {MAX_ENTRIES} targets.</p>;
   const [kind] = kinds;
+  // Between systems, the values of a plan may be of several tenants, so the plan itself is of all.
   const query = {
     kind: kind!,
     tenant_id: to.startsWith("tenant:") ? parseName(to) : "*",
