@@ -27,6 +27,7 @@ describe.skipIf(!browser)("the audit log in the console", () => {
     const page = await open(ANA);
     const events = () => page.locator("td[data-label=Event]").allInnerTexts();
     await visit(page, service.url, "audit");
+    // The intent, the feed, two entries of the denied change and three of the applied one.
     expect(await events()).toHaveLength(7);
     await page.locator("td[data-label=Change]").getByText("Raise the limit").first().waitFor();
     await page.getByLabel("Event").selectOption("consent_decision");

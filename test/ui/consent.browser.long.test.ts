@@ -269,6 +269,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const readStatementTime = async () =>
       Date.parse(JSON.parse(await page.getByRole("region", { name: "What is signed" }).innerText()).at);
     const firstTime = await readStatementTime();
+    // The statement is built again in the page, without the service.
     await page.route("**/api/**", (route) => route.abort());
     await page.clock.fastForward("06:00");
     await page.clock.runFor(20_000);

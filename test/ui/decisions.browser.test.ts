@@ -158,6 +158,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
   inLong(test)("the service rejects a decision on an outdated revision", async () => {
     const id = await service.propose({ risk: "high" });
     const ana = await open({ name: "ana", token: TOKEN });
+    // The page gets no events and does not poll, so that it shows the outdated revision.
     for (const path of ["**/api/events", "**/api/product/identity"]) await ana.route(path, (route) => route.abort());
     await visit(ana, service.url, changePath(id));
     await button(ana, "Approve…").click();

@@ -34,7 +34,7 @@ test.each<[string, object, string[]]>([
   ["is approved", { status: "approved" }, ["Revise"]],
   ["was denied", { status: "denied" }, ["Propose again"]],
   ["was rolled back", { status: "rolled_back" }, ["Propose again"]],
-  ["is applied", {}, []],
+  ["is applied without a value", {}, []],
   ["sets a plan", PLAN, ["Promote"]],
   [
     "sets a plan whose failed rollback changed no target",

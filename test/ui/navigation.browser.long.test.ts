@@ -128,6 +128,7 @@ describe.skipIf(!browser)("navigation in the console", () => {
   test("a failed part leaves the rest of the page, and ages follow the service's clock", async () => {
     const page = await open(ANA);
     await page.clock.install({ time: Date.now() + 90_000 });
+    // A file without a time makes the panel of the reports fail.
     await page.route("**/api/evolved", (route) =>
       route.fulfill({ json: { files: [{ name: "a.md", modified_at: "" }] } }),
     );

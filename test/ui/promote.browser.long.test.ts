@@ -76,6 +76,7 @@ describe.skipIf(!browser)("promotion in the console", () => {
     const page = await open({ ...ANA, viewport: { width: 360, height: 800 } });
     await visit(page, service.url, "compare?from=tenant:staging&to=tenant:north");
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    // crm.rules, limits.north, and limits.seats, which the test above set for staging.
     await page.getByRole("heading", { name: "3 differences" }).waitFor();
     await row("limits.north").getByText("Only in north").waitFor();
     expect(await row("limits.north").getByRole("link", { name: "Promote" }).count()).toBe(0);

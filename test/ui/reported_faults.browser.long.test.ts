@@ -138,6 +138,7 @@ describe.skipIf(!browser)("faults that users found", () => {
 
   test.each(WIDTHS)("at %i px an id stays on one line while its change's name is loading", async (width) => {
     const page = await open({ ...ANA, viewport: { width, height: 900 } });
+    // The query for the names of all changes that were ever applied gets no answer.
     await page.route(/api\/find.*2000-01-01/, () => undefined);
     await visit(page, service.url, "kpis");
     await page.getByRole("link", { name: "chg_…" }).first().waitFor();

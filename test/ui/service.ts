@@ -67,6 +67,7 @@ export async function startService({
   writeFileSync(join(folder, "intent.json"), JSON.stringify(intent));
   const port = before ? [`--port=${new URL(before.url).port}`] : [];
   const product = runtime === "off" ? [] : adapter === "none" ? [INTENT_FILE] : [INTENT_FILE, CONFIG_FILE];
+  // With the interval 0, cycles run only on request.
   const options = [...product, "--cycle-interval=0", ...port, ...args];
   const server = await serve(folder, options, { SVC_ADMIN_TOKEN: TOKEN, ...env });
   const { url } = server;

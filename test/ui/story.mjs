@@ -205,6 +205,7 @@ export async function playStory({ url, advanceClock, config }) {
   });
   await advanceClock(9);
   await kpi(1.061, 0.225, 44.1, 0.033);
+  // To the present, which the clock does not pass.
   await advanceClock(1000);
   await driftAndTasks(url, config);
   return { banner, north, form, uploads, flag, rounding, south, retention };

@@ -32,6 +32,7 @@ test("two changed lines of 3,502 make four diff lines, and distant lines are fol
   expect(blocks.flatMap(({ lines: own }) => own)).toEqual(lines);
 });
 
+// Three lines stay on each side, and fewer than three others are not folded.
 test.each([
   [6, 1],
   [8, 1],
