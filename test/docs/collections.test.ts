@@ -26,12 +26,12 @@ const renderPage = (): Promise<string> =>
   format(
     `# Collections
 
-What the store holds, for those who read or back up a store. \`lib/store/schema.ts\` is the list; this page is made from it. A backup, an export and a move carry every collection. Do not edit a store: [what an edit does](tampering.md#what-an-edit-of-each-collection-does).
+For people who read or back up a store: what it contains. A test makes this page from \`lib/store/schema.ts\`. A backup, an export and a move contain every collection. Do not edit a store: the last column says what an edit does.
 
 - **Record** is the TypeScript type of a value, declared by the part that writes it.
-- **Until** says when a record is removed; without it a record stays as long as the log.
-- **Erasure** says how the words of an erased change leave it: in the transaction of the erasure, by the projection that reads the entry, by the sweep that looks for copies within a day, with the files that are written again, or by the adapter. Without it a collection holds no such words.
-- **An edit** says what happens when somebody who can write the store edits a record while the service runs.
+- **Until** says when a record is removed. If it is empty, records stay as long as the log.
+- **Erasure** says how the content of an erased change leaves the collection: in the transaction of the erasure (_with the entry_), when a projection reads the entry (_by its projection_), by a search for copies within a day (_by the sweep_), when files are written again (_with the files_), or _by the adapter_. If it is empty, the collection never has such content.
+- **An edit** says what happens if somebody with write access to the store edits a record while the service runs. An empty cell means no effect on decisions. \`rebuild\` and \`verify_audit\` are actions of \`POST /api/action/run-now\`.
 
 ${table(
   ["Collection", "Id", "Record", "Written by", "Purpose", "Until", "Erasure", "An edit"],

@@ -5,56 +5,57 @@
 import type { COLLECTIONS, META_RECORDS } from "../../../lib/store/schema.ts";
 
 const EFFECT_ON_LISTS =
-  "None on a decision, as far as the log was read; lists show it until the cycles report it; rebuilt.";
+  "Decisions use the log instead, as far as it was read. Lists show the edit until a cycle reports it and `action=rebuild` restores the record.";
 const EFFECT_ON_PROJECTION =
-  "Figures and memories that are projected from the log: `run-now` with `action=verify_audit` names them, `rebuild` makes them again.";
-const NO_EFFECT_ON_DECISIONS = "Not part of the log, and nothing is decided by them.";
+  "Figures or memories are wrong: `run-now` with `action=verify_audit` reports them, and `action=rebuild` projects them from the log again.";
+const NO_EFFECT_ON_DECISIONS = "No effect on decisions: these records are not part of the log.";
 
 export const EDIT_EFFECTS: Readonly<Record<Exclude<keyof typeof COLLECTIONS, "meta">, string>> = {
-  audit: "Broken chain, when it is used and by the cycles.",
-  merkle: "A checkpoint that is not signed, or that the log does not continue, is a broken chain; the tree is rebuilt.",
+  audit: "The chain is broken. A decision that uses the entry reports it, or else a cycle.",
+  merkle:
+    "A stored checkpoint that is not signed, or that the log does not continue, counts as a broken chain. The tree is rebuilt from the log.",
   witnesses:
-    "Verifiers reject a cosignature that is not the witness's; what a witness saw last may be forgotten, which only other witnesses notice.",
+    "Verifiers reject a cosignature that the witness did not make. A witness may forget what it saw last; only other witnesses notice that.",
   watched:
-    "Verifiers reject a cosignature that is not the witness's; what a witness saw last may be forgotten, which only other witnesses notice.",
-  changes: "Rejected when used, named by the cycles, rebuilt.",
+    "Verifiers reject a cosignature that the witness did not make. A witness may forget what it saw last; only other witnesses notice that.",
+  changes: "Requests reject the record, cycles report it, and `action=rebuild` restores it from the log.",
   manifests:
-    "Exports, packs and certificates verify a text against its hash; another `update_epoch` lets an older instance write, or keeps it from it.",
-  kpi: "An apply records the values in the log; shown figures are wrong until `audit/verify` names them; rebuilt.",
-  counts: "More or fewer rejections stand in the log.",
+    "Exports, packs and certificates verify each text against its hash. With another `update_epoch`, an older instance may write, or may no longer write.",
+  kpi: "An apply records the values of the log. Displayed values are wrong until `audit/verify` reports them and `action=rebuild` restores them.",
+  counts: "The log gets more or fewer entries about rejected proposals.",
   leases:
-    "The host is asked and its state recorded; what the log records as applied is not rolled back; the entry names the lease's person.",
+    "The service asks the target system and records its state. It does not roll back what the log records as applied. The entry names the person of the edited lease.",
   live_by_target: EFFECT_ON_LISTS,
-  live_by_agent: "An agent may exceed or miss its `max_open` (reported and rebuilt by cycles) or `max_per_day`.",
-  mandates: "Rejected when used: a mandate is what its entries say; rebuilt.",
-  mandates_by_agent: "A mandate that is not listed approves nothing; rebuilt.",
+  live_by_agent:
+    "An agent may propose more changes than `max_open`, or fewer, until a cycle reports the edit and `action=rebuild` restores the record.",
+  mandates: "The service rejects the record, since a mandate is what its entries say. `action=rebuild` restores it.",
+  mandates_by_agent: "Removed: the mandate approves nothing until `action=rebuild` restores the record.",
   owners: EFFECT_ON_LISTS,
   set_targets:
-    "A target set and rolled back before the log in memory may get another first value, which the intent's steps do not limit; a person still consents.",
+    "Removed: if the target was set and rolled back before the part of the log in memory, its next value counts as the first. `max_step` does not limit that one, but a person must consent.",
   places:
-    "A place may be denied to its target (409 `target_conflict`) or shared by two: the proposals' entries show the place of each.",
-  release_checks: "Added: an answer at a gate is not recorded; removed: it is recorded once more.",
+    "A target may be denied its own place (409 `target_conflict`), or two targets may share one. The entries of proposals show the place of each.",
+  release_checks: "Added: that answer at a gate is not recorded. Removed: it is recorded once more.",
   review_due: EFFECT_ON_LISTS,
   applies_due:
-    "Removed: no automatic apply, no decision on the rollout, until the cycles report and rebuild it; added: nothing.",
+    "Removed: the change does not apply by itself until a cycle reports the edit and `action=rebuild` restores the record. Added: no effect.",
   rollouts_running:
-    "Removed: no automatic apply, no decision on the rollout, until the cycles report and rebuild it; added: nothing.",
-  samples: "Decides like a wrong feed: each decision records the totals that it used, for the feeder to compare.",
-  rollout_rollbacks:
-    "Decides like a wrong feed: each decision records the totals that it used, for the feeder to compare.",
-  proposed_by_agent: "An agent may exceed or miss its `max_open` (reported and rebuilt by cycles) or `max_per_day`.",
-  llm_drafts: "More drafts may wait, a rejected one may be filed again; an episode is reported once more.",
-  llm_drafted: "More drafts may wait, a rejected one may be filed again; an episode is reported once more.",
-  used_statements: "Removed: a signed act may be sent once more within its ten minutes.",
-  erasures_due: "Removed: copies of what was erased may stay.",
-  drift: "More drafts may wait, a rejected one may be filed again; an episode is reported once more.",
+    "Removed: the rule of the rollout decides nothing until a cycle reports the edit and `action=rebuild` restores the record. Added: no effect.",
+  samples:
+    "The rule of the rollout decides as after a wrong feed. Each decision records the totals that it used, so the feeder can compare them.",
+  rollout_rollbacks: "A failed rollback is tried again earlier or later than planned.",
+  proposed_by_agent: "An agent may propose more changes than `max_per_day`, or fewer.",
+  llm_drafts: "More drafts of models than allowed may wait.",
+  llm_drafted: "Removed: a rejected draft may be stored as a proposal again.",
+  used_statements: "Removed: a signed statement may be used once more within its ten minutes.",
+  erasures_due: "Removed: copies of the erased content may stay.",
+  drift: "Removed: the drift is reported once more.",
   guardrail_due:
-    "Added: not carried out, and reported; a mark without an entry has no effect. Removed: that rollback is not ordered.",
-  guardrail_marks:
-    "Added: not carried out, and reported; a mark without an entry has no effect. Removed: that rollback is not ordered.",
-  kpi_applied: "Removed: guardrails do not watch that change.",
+    "Added: the rollback does not happen, and the record is reported. Removed: the rollback does not happen.",
+  guardrail_marks: "Added: no effect, since the log has no entry of it. Removed: the guardrail may act once more.",
+  kpi_applied: "Removed: no guardrail watches that change.",
   idempotency:
-    "409 `evidence_mismatch` where an answer is not what the log records; removed: the request is judged again.",
+    "Edited: the answer is 409 `evidence_mismatch` if the log does not record it. Removed: the request is judged again.",
   cursors: EFFECT_ON_PROJECTION,
   sightings: EFFECT_ON_PROJECTION,
   ticks: EFFECT_ON_PROJECTION,
@@ -79,12 +80,12 @@ export const EDIT_EFFECTS: Readonly<Record<Exclude<keyof typeof COLLECTIONS, "me
   kpi_days: EFFECT_ON_PROJECTION,
   on_record: EFFECT_ON_PROJECTION,
   values:
-    "A value is returned only where the log, as far as it was read, has its change applied there last; removed: the target seems to have none until `verify_audit` names it.",
+    "A value is returned only if the log, as far as it was read, shows its change as the last one applied there. Removed: the target seems to have no value until `verify_audit` reports it.",
   values_order:
-    "A value is returned only where the log, as far as it was read, has its change applied there last; removed: the target seems to have none until `verify_audit` names it.",
-  github_waiting: "Added: a deployment is answered as the log has it; removed: it waits until it is delivered again.",
-  github_answered:
-    "Added: a deployment stays without an answer; removed: one that is delivered again is answered again.",
+    "A value is returned only if the log, as far as it was read, shows its change as the last one applied there. Removed: the target seems to have no value until `verify_audit` reports it.",
+  github_waiting:
+    "Added: the deployment gets the answer that follows from the log. Removed: the deployment waits until GitHub delivers it again.",
+  github_answered: "Added: the deployment gets no answer. Removed: a repeated delivery is answered again.",
   notices: NO_EFFECT_ON_DECISIONS,
   notices_kinds: NO_EFFECT_ON_DECISIONS,
   values_days: EFFECT_ON_PROJECTION,
@@ -104,23 +105,25 @@ export const EDIT_EFFECTS: Readonly<Record<Exclude<keyof typeof COLLECTIONS, "me
   co_evolution: NO_EFFECT_ON_DECISIONS,
   peers: NO_EFFECT_ON_DECISIONS,
   insights_shared: NO_EFFECT_ON_DECISIONS,
-  effects: "The value that a rollback restores is verified against the digest in the apply's entry, where it has one.",
+  effects: "A rollback compares the value that it restores with the digest in the apply's entry, if the entry has one.",
   effect_targets:
-    "The value that a rollback restores is verified against the digest in the apply's entry, where it has one.",
+    "A rollback compares the value that it restores with the digest in the apply's entry, if the entry has one.",
   file_tenants:
-    "The value that a rollback restores is verified against the digest in the apply's entry, where it has one.",
+    "A rollback may leave an empty object of the tenant in the file, or remove one that another program made.",
 };
 
 /** Effects of editing records of the collection `meta`; editing a record that is not listed has no effect on decisions. */
 export const META_EDIT_EFFECTS: Readonly<Partial<Record<keyof typeof META_RECORDS, string>>> = {
-  chain: "Broken chain.",
-  freeze: "None: the log's last freeze is in force, as far as it was read; named by `audit/verify`, rebuilt.",
+  chain: "The chain is broken.",
+  freeze:
+    "No effect: the last freeze in the log, as far as it was read, is in force. `audit/verify` reports the edit, and `action=rebuild` restores the record.",
   checkpoint:
-    "A checkpoint that is not signed, or that the log does not continue, is a broken chain; the tree is rebuilt.",
-  merkle: "A checkpoint that is not signed, or that the log does not continue, is a broken chain; the tree is rebuilt.",
+    "A stored checkpoint that is not signed, or that the log does not continue, counts as a broken chain. The tree is rebuilt from the log.",
+  merkle:
+    "A stored checkpoint that is not signed, or that the log does not continue, counts as a broken chain. The tree is rebuilt from the log.",
   breach:
-    "Removed: forgotten by processes that start later; added: writes are rejected until a restart finds the log sound.",
-  identity: "Another product's: no start.",
+    "Removed: processes that start later do not know of the breach. Added: writes are rejected until the service restarts and finds the log sound.",
+  identity: "With another product's identity, the service does not start.",
   intent:
-    "Exports, packs and certificates verify a text against its hash; another `update_epoch` lets an older instance write, or keeps it from it.",
+    "Exports, packs and certificates verify each text against its hash. With another `update_epoch`, an older instance may write, or may no longer write.",
 };

@@ -99,7 +99,7 @@ export const ERROR_REFERENCE = {
       "Sign the response of `POST /api/product/consent-statement` ([signed consent](consent.md)), or have the key listed.",
     ],
     proof_invalid: [
-      "The proof is for another decision, by a key of somebody else, too old, or was used already.",
+      "The proof is for another decision or by another person's key, or it is too old or was used already.",
       "Request the statement again and sign it. The message says what did not match.",
     ],
   },
@@ -193,7 +193,7 @@ export const ERROR_REFERENCE = {
       "Read the audit entry for the cause, fix it, and send the request again. The entry shows if the target was left changed.",
     ],
     operation_in_progress: [
-      "An operation on the change or its target is running, or the host product has not reported how one ended, or an action is running.",
+      "An operation on the change or its target is running, or it ended and the host product has not reported how. Or an action of `run-now` is running.",
       "Try again in a minute. If the error persists, check that the host product answers `verify`.",
     ],
     too_many_attempts: [
@@ -234,7 +234,7 @@ export const ERROR_REFERENCE = {
     ],
     store_unavailable: [
       "The store cannot be written. If an operation on the host product had already run, only its result is unrecorded.",
-      "Read the service's log, and free disk space or restore the connection. A file store recovers without a restart. The service asks the host product for the result later. If the message says that the store was moved, use the service on the new store.",
+      "Read the service's log, and free disk space or restore the connection. A file store recovers without a restart. The service later asks the host product for an unrecorded result. If the message says that the store was moved, use the service on the new store.",
     ],
     store_moved: ["The store was moved, or is being moved.", "Send the request to the service on the new store."],
     store_busy: [
