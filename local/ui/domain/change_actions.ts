@@ -224,16 +224,17 @@ const BLOCKED_TITLES: Partial<Record<string, string>> = {
 
 /** Lists the blocked actions, each with the reason; then, while approvals are missing, those that no longer count. */
 export function listObstacles(change: ChangeDetail): [title: string, reason: string][] {
-  const names = [...new Set(change.missing.flatMap(({ of }) => of))];
+  const possibleApprovers = [...new Set(change.missing.flatMap(({ of }) => of))].join(" or ");
   const blocked = change.caller!.may_not.flatMap(({ action, reasons }): [string, string][] => {
     const title = BLOCKED_TITLES[action];
-    const approvers = action === "approve" && names.length > 0 ? ` It can be approved by ${names.join(" or ")}.` : "";
-    const reason = endSentence(localizeTimes(reasons.join("; "))) + approvers;
-    return title ? [[title, reason]] : [];
+    const hint = action === "approve" && possibleApprovers !== "" ? ` It can be approved by ${possibleApprovers}.` : "";
+    return title ? [[title, endSentence(localizeTimes(reasons.join("; "))) + hint]] : [];
   });
-  const { received, more } = countApprovals(change);
-  const uncountedApprovals = change.approvals.filter(({ emergency }) => !emergency).length - received;
   if (change.status !== "approved" && change.status !== "pending_consent") return blocked;
-  const uncounted = `${formatCount(uncountedApprovals, "approval does", "approvals do")} not count under the intent in force.`;
-  return more > 0 && uncountedApprovals > 0 ? [...blocked, ["Not counted", uncounted]] : blocked;
+  const { received, more } = countApprovals(change);
+  // An emergency consent is no part of the quorum.
+  const uncounted = change.approvals.filter(({ emergency }) => !emergency).length - received;
+  if (more === 0 || uncounted <= 0) return blocked;
+  const count = formatCount(uncounted, "approval does", "approvals do");
+  return [...blocked, ["Not counted", `${count} not count under the intent in force.`]];
 }
