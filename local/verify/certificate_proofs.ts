@@ -29,12 +29,8 @@ export function verifySignatures(
     const intent = intents.get(readManifestHash(detail));
     const keys = trustedKeys ?? intent?.keys;
     if (detail["proof"] === undefined) {
-      const signer = findRequiredSigner(step);
-      if (!signer) continue;
-      const { by } = signer;
-      const hasKeys = by !== undefined && (keys?.get(normalizeName(by)) ?? []).length > 0;
-      if (hasKeys || intent?.signedOnly)
-        addUnsigned(entry.id, `it must be signed by ${by ?? "a person whom it does not name"}, and has no signature`);
+      const message = findMissingSignature(step, keys, intent);
+      if (message !== undefined) addUnsigned(entry.id, message);
     } else if (keys) {
       const finding = createProofCheck(keys, proposals).check(entry, 0);
       if (finding) addUnsigned(entry.id, finding.message);
@@ -42,4 +38,19 @@ export function verifySignatures(
     }
   }
   return { signed, unsigned };
+}
+
+/** Explains why an entry without a signature had to be signed: its author has keys, or its intent accepts only signatures. */
+function findMissingSignature(
+  step: RecordedEntry,
+  keys: KeysByName | undefined,
+  intent: Intent | undefined,
+): string | undefined {
+  const signer = findRequiredSigner(step);
+  if (!signer) return undefined;
+  const { by } = signer;
+  const hasKeys = by !== undefined && (keys?.get(normalizeName(by)) ?? []).length > 0;
+  return hasKeys || intent?.signedOnly
+    ? `it must be signed by ${by ?? "a person whom it does not name"}, and has no signature`
+    : undefined;
 }

@@ -30,44 +30,53 @@ export interface MandateEvidence extends SigningEvidence {
   proposal: JsonObject;
 }
 
-/** Explains why the consent of a mandate does not count at a step; undefined where it counts. */
+/** Explains why the consent of a mandate does not count at a step, which is the consent itself or an apply; undefined where it counts. */
 export function findMandateProblem(
   consent: RecordedEntry,
   step: RecordedEntry,
   evidence: MandateEvidence,
 ): string | undefined {
-  const mandate = isObject(consent.detail["mandate"]) ? consent.detail["mandate"] : {};
-  const intent = evidence.intents.get(readManifestHash(step.detail));
+  const stated = isObject(consent.detail["mandate"]) ? consent.detail["mandate"] : {};
   const before = evidence.mandates
     .filter(({ entry }) => entry.id < step.entry.id)
     .sort((a, b) => a.entry.id - b.entry.id);
-  const own = before.filter((one) => isLoss(one) || one.detail["mandate_id"] === mandate["mandate_id"]);
+  const own = before.filter((one) => isLoss(one) || one.detail["mandate_id"] === stated["mandate_id"]);
   // Losses alone are no entry of the mandate.
-  if (own.every(isLoss) || consent.detail["approver"] !== `mandate:${stringOrUndefined(mandate["mandate_id"]) ?? ""}`)
+  if (own.every(isLoss) || consent.detail["approver"] !== `mandate:${stringOrUndefined(stated["mandate_id"]) ?? ""}`)
     return "the entries of its mandate are not in this file";
-  const mandateState = emptyMandate();
+  const mandate = emptyMandate();
   for (const one of own) {
-    const problem = applyEntry(mandateState, one, evidence);
+    const problem = applyEntry(mandate, one, evidence);
     if (problem !== undefined) return problem;
   }
-  if (mandateState.status !== "active") return `its mandate was ${mandateState.status}, not active`;
+  if (mandate.status !== "active") return `its mandate was ${mandate.status}, not active`;
   // Narrowings and resumptions after the consent change both, so an apply is not compared.
-  if (step === consent && mandate["revision"] !== mandateState.revision)
+  const isConsent = step === consent;
+  if (isConsent && stated["revision"] !== mandate.revision)
     return "its mandate.revision is not the current revision of the mandate";
-  if (step === consent && mandate["entry"] !== mandateState.countsFrom)
+  if (isConsent && stated["entry"] !== mandate.countsFrom)
     return "its mandate.entry is not the entry that activated the mandate";
+  const intent = evidence.intents.get(readManifestHash(step.detail));
   // An intent that is not in the file cannot be checked; the verdict is then only `consistent`.
   if (!intent) return undefined;
+  return findProblemUnderIntent(step, isConsent ? stated : undefined, { evidence, mandate, intent });
+}
+
+/** Explains which signatures an active mandate lacks under an intent, or which bound a step breaks. `stated`: the `mandate` of a consent. */
+function findProblemUnderIntent(
+  step: RecordedEntry,
+  stated: JsonObject | undefined,
+  { evidence, mandate, intent }: { evidence: MandateEvidence; mandate: MandateState; intent: Intent },
+): string | undefined {
   if (!intent.mandates) return "its intent does not allow mandates";
-  for (const entries of [mandateState.signatures, ...(mandateState.resumes ? [mandateState.resumes] : [])]) {
-    const problem = findMissingSignatures(entries, mandateState.bounds, intent, evidence);
+  for (const signatures of [mandate.signatures, ...(mandate.resumes ? [mandate.resumes] : [])]) {
+    const problem = findMissingSignatures(signatures, mandate.bounds, intent, evidence);
     if (problem !== undefined) return problem;
   }
+  const targetCount = listSets(evidence.content).length;
   const bound =
-    findBrokenBound(step, evidence, mandateState, intent) ??
-    (step === consent
-      ? findBrokenCountBound(mandate, listSets(evidence.content).length, mandateState, intent.mandates)
-      : undefined);
+    findBrokenBound(step, evidence, mandate, intent) ??
+    (stated && findBrokenCountBound(stated, targetCount, mandate, intent.mandates));
   return bound === undefined ? undefined : `it is outside the bounds of its mandate: ${bound}`;
 }
 

@@ -1,7 +1,7 @@
 /** Verifies the signatures (`proof`) of the decisions in an export. */
 import type { Finding } from "./chain.ts";
 import { decodeUtf8 } from "./entry_detail.ts";
-import { type JsonObject, isObject, isIntegerAtLeast, parseObject, parseJson, stringOrUndefined } from "./json.ts";
+import { type JsonObject, isObject, isIntegerAtLeast, parseObject, stringOrUndefined } from "./json.ts";
 import type { Entry } from "./line.ts";
 import { fingerprint, type KeysByName, normalizeName } from "./policy.ts";
 import { matchesAssertion, isSignedByPasskey, findSshSigner } from "./signatures.ts";
@@ -211,56 +211,56 @@ function buildStatement(
   proposal: ProposalFacts | undefined,
 ): { statement: string; by: string } | undefined {
   const { decision, by } = readDecision(entry, detail);
-  let at: unknown;
-  let step: unknown;
-  try {
-    const signed = parseJson(stringOrUndefined(detail["statement"]) ?? "");
-    ({ at, step } = isObject(signed) ? signed : {});
-  } catch {
-    return undefined;
-  }
+  const { at, step } = parseObject(stringOrUndefined(detail["statement"]) ?? "") ?? {};
   if (decision === undefined || by === undefined || at === undefined) return undefined;
-  const { digest, manifest_hash, note = "", verdict, item, length, head, seen, over_drift, values: kpis } = detail;
+  const { manifest_hash, note = "", values: kpis } = detail;
   const shared = { v: "countersign-consent/1", origin: decodeUtf8(entry.origin), decision, note, manifest_hash, at };
   if (MANDATE_DECISIONS.has(entry.eventType)) {
     const statement = mandateStatement({ ...shared, approver: by }, detail);
     return statement === undefined ? undefined : { statement, by };
   }
-  const change_id = decision === "propose" ? undefined : decodeUtf8(entry.changeId);
-  const until = detail["until"] ?? undefined;
-  const actionFacts =
-    { erase: { change_id, digest }, accept_loss: { length, head }, feed_kpis: { kpis } }[decision] ?? {};
-  const decisionFacts = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision] ?? {};
-  const action = STAGE_ACTIONS.get(entry.eventType);
-  // The statement of a hold may name any step that was reached.
-  const isReached = action === "hold" && isIntegerAtLeast(step, 0) && step <= Number(detail["step"]);
-  const stageFacts = decision === "stage" && { action, step: isReached ? step : detail["step"] };
-  // Only a consent signs the proposal's facts, and the digests of the values that its approver saw (`seen`).
-  const isConsent = decision === "approve" || decision === "approve_emergency";
   const facts: Record<string, unknown> = SERVICE_ACTIONS.has(decision)
-    ? { ...shared, actor: by, until, ...actionFacts }
-    : {
-        ...shared,
-        approver: by,
-        change_id,
-        digest,
-        ...decisionFacts,
-        ...stageFacts,
-        ...(isConsent && { ...proposal, seen }),
-      };
-  const isFact = ([name, fact]: [string, unknown]): boolean =>
-    fact === undefined ||
-    typeof fact === "string" ||
-    ((name === "length" || name === "step") && isIntegerAtLeast(fact, 0)) ||
-    (name === "over_drift" && fact === true) ||
-    (name === "kpis" && areNumbers(fact)) ||
-    (name === "places" && arePlaces(fact)) ||
-    (name === "seen" && Array.isArray(fact) && fact.every((one) => typeof one === "string"));
-  if (!Object.entries(facts).every(isFact)) return undefined;
+    ? { ...shared, actor: by, ...listServiceFacts(decision, entry, detail) }
+    : { ...shared, approver: by, ...listChangeFacts(decision, entry, detail, { proposal, signedStep: step }) };
+  if (!Object.entries(facts).every(([name, fact]) => isFact(name, fact))) return undefined;
   const names = [...Object.keys(facts), ...PLACE_MEMBERS, ...Object.keys(isObject(kpis) ? kpis : {})].sort();
   // The names select the members at every level, and put them in order.
   return { statement: JSON.stringify(facts, names), by };
 }
+
+/** Lists the members of a statement that only an action of the service has. */
+function listServiceFacts(decision: string, { changeId }: Entry, detail: JsonObject): JsonObject {
+  const { digest, length, head, values: kpis } = detail;
+  const actionFacts = {
+    erase: { change_id: decodeUtf8(changeId), digest },
+    accept_loss: { length, head },
+    feed_kpis: { kpis },
+  }[decision];
+  return { until: detail["until"] ?? undefined, ...actionFacts };
+}
+
+/** Lists the members of a statement that only a decision on a change has. `signedStep`: the step in the signed statement. */
+function listChangeFacts(
+  decision: string,
+  { eventType, changeId }: Entry,
+  detail: JsonObject,
+  { proposal, signedStep }: { proposal: ProposalFacts | undefined; signedStep: unknown },
+): JsonObject {
+  const { digest, verdict, item, over_drift, seen } = detail;
+  const change_id = decision === "propose" ? undefined : decodeUtf8(changeId);
+  const decisionFacts = { review: { verdict }, note: { item }, rollback: { over_drift } }[decision];
+  const action = STAGE_ACTIONS.get(eventType);
+  // The statement of a hold may name any step that was reached.
+  const isReached = action === "hold" && isIntegerAtLeast(signedStep, 0) && signedStep <= Number(detail["step"]);
+  const stageFacts = decision === "stage" && { action, step: isReached ? signedStep : detail["step"] };
+  // Only a consent signs the proposal's facts, and the digests of the values that its approver saw (`seen`).
+  const isConsent = decision === "approve" || decision === "approve_emergency";
+  return { change_id, digest, ...decisionFacts, ...stageFacts, ...(isConsent && { ...proposal, seen }) };
+}
+
+/** Checks that a member of a statement is text, or of the type that its name requires; undefined: it is left out. */
+const isFact = (name: string, fact: unknown): boolean =>
+  fact === undefined || typeof fact === "string" || FACT_TYPES.get(name)?.(fact) === true;
 
 /** Members of an element of `places`; no statement has a member of the same name. */
 const PLACE_MEMBERS = ["tenant_id", "target", "system", "place"];
@@ -272,6 +272,19 @@ const arePlaces = (places: unknown): boolean =>
 
 const areNumbers = (values: unknown): boolean =>
   isObject(values) && Object.values(values).every((value) => Number.isFinite(value));
+
+const areTexts = (values: unknown): boolean =>
+  Array.isArray(values) && values.every((value) => typeof value === "string");
+
+/** Types of the members of a statement that need not be text. */
+const FACT_TYPES: ReadonlyMap<string, (fact: unknown) => boolean> = new Map([
+  ["length", (fact) => isIntegerAtLeast(fact, 0)],
+  ["step", (fact) => isIntegerAtLeast(fact, 0)],
+  ["over_drift", (fact) => fact === true],
+  ["kpis", areNumbers],
+  ["places", arePlaces],
+  ["seen", areTexts],
+]);
 
 /** Checks that an SSH key is in a security key, which asks its owner for a touch. */
 const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";
