@@ -27,6 +27,7 @@ export function listPeerRows({
   const rows: PeerRow[] = [];
   const listedPeers = new Set<string>();
   const add = (peerId: string | null, address: string, state: PeerRow["state"]): void => {
+    // A peer is listed once, by the first source that has it; the peer at an address that never answered is not known.
     if (peerId !== null && listedPeers.has(peerId)) return;
     if (peerId !== null) listedPeers.add(peerId);
     const connection = connections.find(({ peer }) => peer?.peer_id === peerId);

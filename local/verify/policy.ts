@@ -19,7 +19,10 @@ const OUTER_SPACE = new RegExp(`^${SPACE}|${SPACE}$`, "g");
 /** Joiners, variation selectors and tags: invisible characters in which names that look the same may differ. */
 const JOINERS = /\u200c|\u200d|[\ufe0e\ufe0f]|[\u{e0020}-\u{e007f}]/gu;
 
-/** Returns a name in the form in which names are compared: trimmed, NFKC, full case folding, single spaces, no joiners. */
+/**
+ * Returns a name in the form in which names are compared: trimmed, NFKC, full case folding, single spaces, no joiners. It is
+ * normalized again after the folding, which can leave text that is not.
+ */
 export const normalizeName = (name: string): string =>
   Array.from(name.normalize("NFKC").replace(OUTER_SPACE, ""), foldCase)
     .join("")

@@ -138,22 +138,23 @@ function judgeStep(rollout: Rollout, entry: Entry, detail: JsonObject, newestInt
   if (step >= shares.length) return "the rollout has already reached all users";
   if (detail["decision"] !== DECISIONS.get(entry.eventType)) return "its decision does not match its event_type";
   const totals = readTotals(detail["totals"]);
-  const totalsProblem = totals === undefined ? "its totals are malformed" : findTotalsProblem(rollout, totals, entry);
+  if (totals === undefined) return "its totals are malformed";
+  const totalsProblem = findTotalsProblem(rollout, totals, entry);
   if (totalsProblem !== undefined) return totalsProblem;
+  const record: StepRecord = { detail, totals };
   switch (entry.eventType) {
     case "stage_advanced":
-      return judgeAdvance(rollout, entry, { detail, totals: totals! }, newestIntent);
+      return judgeAdvance(rollout, entry, record, newestIntent);
     case "stage_stopped": {
       if (rollout.stoppedBy !== undefined) return "the rollout has already been stopped";
       if (detail["actor"] !== SERVICE) return `its actor is not ${SERVICE}, which alone stops a rollout`;
       rollout.stoppedBy = entry.id;
-      const isRollback = ({ decision }: Decision): boolean => decision === "rollback";
-      return findDecisionProblem(rollout, entry, { detail, totals: totals! }, isRollback);
+      return findDecisionProblem(rollout, entry, record, ({ decision }) => decision === "rollback");
     }
     case "stage_resumed":
-      return judgeResume(rollout, entry, { detail, totals: totals! });
+      return judgeResume(rollout, entry, record);
     case "stage_held":
-      return judgeHold(rollout, entry, { detail, totals: totals! });
+      return judgeHold(rollout, entry, record);
     default:
       return "its event_type is not a known event of a rollout";
   }
