@@ -21,11 +21,11 @@ const ownersSchema = once(() =>
 const breakGlassSchema = once(() =>
   strictObject({
     approvers: list(approverOrGroup()).min(1, "must name somebody").describe("Who may approve in an emergency."),
-    required: integer(1).default(1).describe("How many of them must."),
+    required: integer(1).default(1).describe("How many of them must approve."),
     review_hours: finiteNumber()
       .positive("must be above 0")
       .default(72)
-      .describe("Within how many hours it is to be reviewed."),
+      .describe("Within how many hours the emergency must be reviewed."),
   }),
 );
 

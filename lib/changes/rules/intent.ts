@@ -50,12 +50,14 @@ export const policySchema = once(() =>
         .describe("Kinds that are covered."),
       targets: list(targetPattern()).default([]).describe("Targets that are covered; * stands for any characters."),
       tenants: tenantList().optional().describe("Tenants that are covered; absent: all."),
-      max_affected_users: integer(0).optional().describe("Most users that one may reach; absent: any number."),
+      max_affected_users: integer(0)
+        .optional()
+        .describe("Most users that a minor change may reach; absent: any number."),
       max_risk: z
         .enum(RISKS, `must be one of ${RISKS.join(", ")}`)
         .default("low")
-        .describe("Highest risk."),
-      max_per_day: integer(0).optional().describe("Most of them on a UTC day; absent: any number."),
+        .describe("Highest risk of a minor change."),
+      max_per_day: integer(0).optional().describe("Most minor changes on a UTC day; absent: any number."),
       agents: z.boolean("must be true or false").optional().describe("Whether an agent's proposal may be minor."),
       apply_when: z
         .boolean("must be true or false")
@@ -98,23 +100,23 @@ export const policySchema = once(() =>
     on_conflict: z
       .enum(["report", "block"], "must be report or block")
       .default("report")
-      .describe("What a proposal meets while another live change is on its target."),
+      .describe("What happens to a proposal while another change of its target is open."),
     forbidden_targets: list(targetPattern())
       .default([])
       .describe("Targets that may not be changed; * stands for any characters."),
     stages: stagesRule().optional(),
     mandates: mandatesRule().optional(),
     promotion: promotionRules(),
-    targets: targetRulesSchema().default([]).describe("Rules for values, by target; all that match hold."),
+    targets: targetRulesSchema().default([]).describe("Rules for values, by target; all that match apply."),
     guardrails: list(
       strictObject({
-        kpi: kpiName().describe("Which KPI."),
+        kpi: kpiName().describe("The KPI that it watches."),
         max_regression: finiteNumber()
           .min(0, "must be 0 or more")
           .describe("How much worse it may get, in units of the KPI."),
         action: z
           .enum(["alert", "rollback"], "must be alert or rollback")
-          .describe("alert marks the change, rollback takes it back."),
+          .describe("alert marks the change, rollback rolls it back."),
         targets: list(targetPattern())
           .min(1, "must name a target, or be left out")
           .optional()

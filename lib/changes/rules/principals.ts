@@ -41,7 +41,7 @@ const principalSchema = () =>
       .min(1, "must name a group, or be left out")
       .optional()
       .describe(
-        "For a person: groups of the identity provider that a token must name for what the person decides to count. They grant nothing.",
+        "For a person: groups of the identity provider that a token must name; otherwise the person's decisions do not count. They grant nothing.",
       ),
     token_sha256: z
       .string("must be text")

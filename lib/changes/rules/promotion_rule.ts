@@ -17,7 +17,7 @@ export const promotionRules = () =>
     strictObject({
       to: list(tenantOrSystem())
         .min(1, "must name a place")
-        .describe("Places whose changes are bound: tenants and systems."),
+        .describe("Places whose changes must wait: tenants and systems."),
       from: list(tenantOrSystem())
         .min(1, "must name a place")
         .describe("Places where the same value must be applied now."),

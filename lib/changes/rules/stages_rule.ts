@@ -31,7 +31,7 @@ export const stagesRule = () =>
     replaces_guardrails: z
       .boolean("must be true or false")
       .default(false)
-      .describe("Whether a rollout's own rule takes the place of guardrails for what it watches within max_allowed."),
+      .describe("Whether a rollout's own rule replaces guardrails for the KPIs that it watches within max_allowed."),
   }).describe("Rules for rollouts in steps; absent: they are possible on all targets, and none of them is minor.");
 
 /** Rules for rollouts. */

@@ -27,7 +27,7 @@ export const maxStepSchema = () =>
       .positive("must be above 0")
       .max(MAX_STEP_HOURS, `must be ${MAX_STEP_HOURS} or less`)
       .default(24)
-      .describe("The base is what the target held so many hours before."),
+      .describe("The base is the value that the target had so many hours before."),
     members: list(memberPath())
       .min(1, "must name a member, or be left out")
       .optional()

@@ -18,7 +18,7 @@ export const windows = once(() =>
       strictObject({
         from: instant().describe("Start of the period."),
         to: instant().describe("Its end, exclusive."),
-        reason: z.string("must be text").default("").describe("Why, for those who have to wait."),
+        reason: z.string("must be text").default("").describe("The reason, for people who have to wait."),
         targets: list(targetPattern())
           .min(1, "must name a target, or be left out")
           .optional()
@@ -38,7 +38,7 @@ export const windows = once(() =>
           .min(1, "must name a day")
           .describe("Days of the week."),
         from: timeOfDay().describe("Start of the hours, as 09:00."),
-        to: timeOfDay().describe("Their end, exclusive; before from: over midnight."),
+        to: timeOfDay().describe("End of the hours, exclusive; if before from: over midnight."),
         tz: z
           .string("must be text")
           .refine((name) => isTimeZone(name), "must be a time zone such as Europe/Berlin")
