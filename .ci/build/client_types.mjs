@@ -28,6 +28,7 @@ const listOperations = ({ paths }) =>
 
 function pathsFile(document) {
   const { paths, components } = document;
+  // The fields of a body are written where it is sent, so its schema needs no name.
   const sent = listOperations(document).map(({ operation }) => findBody(document, operation)?.schema.$ref);
   const named = Object.entries(components.schemas)
     .filter(([name]) => !sent.includes(`#/components/schemas/${name}`))
@@ -117,6 +118,7 @@ function bodyType(document, { media, schema }) {
 /** Converts JSON Schema to a type. With the `io` `input`, optional fields may be `undefined`; requests leave them out. */
 function toType(schema, io) {
   if (schema.$ref) {
+    // `#/components/schemas/NAME`, or a field of it: `#/components/schemas/NAME/properties/FIELD`.
     const [name, , field] = schema.$ref.split("/").slice(3);
     const shape = `components["schemas"][${JSON.stringify(name)}]`;
     return field === undefined ? shape : `${shape}[${JSON.stringify(field)}]`;

@@ -1,4 +1,7 @@
-/** Merges the chunks that the first page loads into one file, and names every chunk by the build. */
+/**
+ * Merges the chunks that the first page loads into one file, and names every chunk by the build: browsers store such files for a
+ * year without asking again, so a new build needs new names.
+ */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import * as esbuild from "esbuild";
