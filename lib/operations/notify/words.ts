@@ -46,6 +46,7 @@ export function describeMissing(missing: readonly MissingConsent[]): string {
 }
 
 function describeMissingRule({ rule, count, of, unreachable }: MissingConsent): string {
+  // The rule of owners is the word and their targets, such as "owners price.*".
   const ownersOf = rule.startsWith("owners ") ? ` (for the owners of ${quoteName(rule.slice("owners ".length))})` : "";
   if (unreachable) return `${countPeople(count)}${ownersOf}, whom nobody is left to be`;
   if (of.length === 0) return `${countPeople(count)}${ownersOf}`;
