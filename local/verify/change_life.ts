@@ -234,6 +234,7 @@ export function findRequiredSigner({
   // An advance that was ordered under an earlier intent names no actor, and nobody signed it under the present one.
   const isAdvance = eventType === "stage_advanced" && detail["reason"] === "manual" && actor !== undefined;
   if (eventType === "stage_resumed" || isAdvance) return { by: actor };
+  // A mandate consents without a person.
   const isPerson = !(stringOrUndefined(detail["approver"]) ?? "").startsWith("mandate:");
   const isOfMandate = MANDATE_DECISIONS.has(eventType) && detail["reason"] !== "expired";
   const isDecision = eventType === "consent_decision" && SIGNED_DECISIONS.has(detail["decision"]) && isPerson;

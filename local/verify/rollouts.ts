@@ -168,7 +168,7 @@ interface StepRecord {
 
 const NO_PERSON = "its actor is not a person, and its action needs one";
 
-/** Checks that the actor of an entry is a person, not the service. */
+/** Checks that the actor of an entry is a person, not the service, whose actors begin with `policy:`. */
 const isByPerson = ({ actor }: JsonObject): boolean => typeof actor === "string" && !actor.startsWith("policy:");
 
 /**
