@@ -107,6 +107,7 @@ export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, aft
       return { values: stored ? await readValues([{ key, source: stored.value }]) : [], next: null, ...position };
     }
     const prefix = tenant_id === undefined ? "" : tenantPrefix(tenant_id);
+    // A key is the tenant, a line break, and the target in lower case.
     const isMatching = ({ id }: { id: string }) => target === undefined || id.endsWith(`\n${target.toLowerCase()}`);
     const begin = after === undefined ? prefix : parsePosition(after);
     const gatherPage = () =>
