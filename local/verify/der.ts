@@ -3,6 +3,7 @@
 /** Returns the content of the first element, which must have this tag, and the bytes after it. Errors: `RangeError`. */
 export function readElement(bytes: Buffer, tag: number): [content: Buffer, rest: Buffer] {
   const first = bytes[1] ?? 0;
+  // A first byte up to 127 is the length; a higher one counts the bytes of the length, which must be as few as possible.
   const lengthBytes = Math.max(first - 128, 0);
   const begin = 2 + lengthBytes;
   if (bytes[0] !== tag) throw new RangeError("not this element");

@@ -63,7 +63,10 @@ const isSignedBy = (
 ): boolean =>
   (intent.keys.get(approverName(detail)) ?? []).some((key) => key.id === signed.get(entry.id) && isCounted(key));
 
-/** Checks that a key signs only when its owner touches it: a passkey, or an SSH key in a security key. */
+/**
+ * Checks that a key signs only when its owner touches it: a passkey, or an SSH key in a security key, whose type begins with `sk-`
+ * after the four bytes of its length.
+ */
 const isAttended = (key: Key): boolean =>
   key.type === "webauthn" || key.public_key.subarray(4, 7).toString("latin1") === "sk-";
 

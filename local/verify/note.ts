@@ -58,6 +58,7 @@ export function parseCheckpoint(note: string): Checkpoint | undefined {
   return { origin, length: Number(length), root, text, signatures };
 }
 
+/** Parses a line with a signature: the name, and in base64 the four bytes of the key id and the signature. */
 function parseSignature(line: string) {
   const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
   const bytes = Buffer.from(encoded ?? "", "base64");

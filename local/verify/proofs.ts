@@ -286,5 +286,5 @@ const FACT_TYPES: ReadonlyMap<string, (fact: unknown) => boolean> = new Map([
   ["seen", areTexts],
 ]);
 
-/** Checks that an SSH key is in a security key, which asks its owner for a touch. */
+/** Checks that an SSH key is in a security key, which asks its owner for a touch: its type begins with `sk-` after four bytes. */
 const isOfSecurityKey = (blob: Buffer): boolean => blob.toString("latin1", 4, 7) === "sk-";
