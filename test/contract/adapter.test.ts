@@ -60,6 +60,7 @@ const BROKEN: Record<string, MakeAdapter> = {
     rollback: async (change, signal) => ({ ...(await rollback(change, signal)), result: "rolled_back" }),
   })),
   "compares targets by case": broken(({ apply, rollback, verify }) => {
+    // The adapter ignores case, so targets that differ in case only get different names.
     const byCase = <C extends { target: string }>(change: C): C => ({
       ...change,
       target: change.target.replace(/[A-Z]/g, (letter) => `${letter}_`),
@@ -96,6 +97,7 @@ const BROKEN: Record<string, MakeAdapter> = {
   }),
   "forgets tenants": broken(({ apply, verify, rollback }) => {
     const withTenant1 = <C extends { tenant_id: string }>(change: C): C => ({ ...change, tenant_id: "t1" });
+    // Behaves like a host with one value for each target of all tenants, on which only the last change is in force.
     let last = "";
     return {
       apply: (change, signal) => ((last = change.change_id), apply(withTenant1(change), signal)),

@@ -17,6 +17,7 @@ export interface AnyReads {
 
 /** Operations of a decision, without types. */
 export interface AnyTx extends AnyReads {
+  /** `expected` has the meaning that it has in `Tx.put`. */
   put(collection: string, id: string, value: unknown | Json, expected?: number | "presumed new"): void;
   delete(collection: string, id: string, expected?: number): void;
 }

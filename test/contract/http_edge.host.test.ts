@@ -59,6 +59,7 @@ httpContract(
     return {
       origin: url,
       async fetch(request) {
+        // A reset loses the requests in progress, so it happens only while there are none.
         if (runningRequests++ === 0 && nextRandom() < RESET_PROBABILITY)
           resetting = service.reset().then(() => void resets++);
         await resetting;

@@ -8,7 +8,10 @@ import { FULL } from "../support/run_length.ts";
 import { ALL, httpContract, OF_A_HOST } from "./http_contract.ts";
 import { openDeps } from "../support/deps.ts";
 
-/** The sections that no host can break; the short run tests them only on the handlers without a host. */
+/**
+ * The sections that no host can break: the full run tests them on a Node server too. Any other run tests them only on the
+ * handlers without a host, and the sections of a host here.
+ */
 const HOST_INDEPENDENT = ALL.filter((section) => !OF_A_HOST.includes(section));
 
 httpContract("a listening Node server", FULL ? HOST_INDEPENDENT : [...OF_A_HOST, "streams"], async (options) => {

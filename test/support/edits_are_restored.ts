@@ -64,6 +64,7 @@ export async function checkEditsAreRestored({ targets, edits, seed }: EditRounds
     intent: { policy: { on_drift: "restore" } },
   });
   const ids: string[] = [];
+  // In a form, the value is JSON text.
   for (let index = 0; index < targets; index++)
     ids.push(await api.bring("applied", { target: `p.${index}`, value: String(index) }));
   const countEvents = async (): Promise<Record<string, number>> => {

@@ -189,6 +189,7 @@ export class GithubStub {
     if (method === "POST" && redelivery) {
       await this.verifyApp(bearer);
       const delivery = this.deliveries.find(({ id }) => id === Number(redelivery[1]));
+      // GitHub repeats deliveries of the last three days.
       if (!delivery || this.clock.now() - delivery.delivered_at > 3 * DAY) return new Response("{}", { status: 422 });
       this.redeliveries.push(delivery);
       return new Response("{}", { status: 202 });
@@ -249,6 +250,7 @@ export class GithubStub {
     if (this.verified.has(jwt)) return;
     await jwtVerify(jwt, keys().publicKey, { algorithms: ["RS256"], issuer: String(APP_ID), currentDate });
     const { iat = Infinity, exp = Infinity } = decodeJwt(jwt);
+    // GitHub accepts a JWT that expires within the next ten minutes.
     if (iat > this.clock.now() / 1000 || exp > this.clock.now() / 1000 + 600)
       throw new Error("the JWT is valid for too long");
     this.verified.add(jwt);

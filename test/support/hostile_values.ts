@@ -259,7 +259,10 @@ async function proposeAlone(state: State): Promise<void> {
   expect(state.counts.allowed - before).toBeLessThanOrEqual(1);
 }
 
-/** Returns whether the service accepts a text as JSON: without repeated members or numbers that a double cannot represent. */
+/**
+ * Returns whether the service accepts a text as JSON: without repeated members or numbers that a double cannot represent. The
+ * pattern recognizes only those of the texts in this file.
+ */
 function isExactJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

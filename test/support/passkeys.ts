@@ -47,6 +47,7 @@ export interface KeyPair {
 
 /** Derives an Ed25519 key from a seed, so that signatures are the same in each run. */
 export function seededKey(seed: string): KeyPair {
+  // All that precedes the 32 bytes of an Ed25519 key in PKCS #8.
   const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex");
   const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8, sha256(seed)]), format: "der", type: "pkcs8" });
   return { privateKey, publicKey: createPublicKey(privateKey) };

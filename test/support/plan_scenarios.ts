@@ -34,7 +34,10 @@ export interface ScenarioSystem {
 
 const KINDS = ["lost request", "lost answer", "rejected", "down", "dies before", "dies after"] as const;
 
-/** Chooses a random fault for one operation; `at` is the number of the write at which it happens, or `down` begins. */
+/**
+ * Chooses a random fault for one operation; `at` is the number of the write at which it happens, or `down` begins. For a crash,
+ * writes to the store and to all systems are counted, for another fault only those to the system `name`.
+ */
 export function randomFault(random: (below: number) => number, names: readonly string[]) {
   const kind = KINDS[random(KINDS.length)]!;
   const isCrash = kind.startsWith("dies");

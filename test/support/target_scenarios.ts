@@ -132,6 +132,7 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
     const result = written.status === "fulfilled" ? written.value : (written.reason as Error);
     const isUnanswered = result instanceof Unanswered;
     const isDone = !(result instanceof Error) && result.done;
+    // The target shows whether an unanswered write was made, unless an edit raced with it.
     const isSet = isDone || (isUnanswered && racing === undefined && text(after) === text(next));
     const summary = isDone ? "done" : result instanceof Error ? String(result) : JSON.stringify(result);
     steps.push(`  ${attempt.operation} sets ${text(next)} over ${text(expected)}: ${summary}; holds ${text(after)}`);
@@ -156,6 +157,7 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
     return result;
   };
 
+  /** Records a write: an apply moves its change to the top, a restore leaves it in its place, a rollback removes it. */
   const setModel = ({ order, previous }: Target, { operation, change_id }: Attempt, before: unknown): void => {
     const at = order.indexOf(change_id);
     if (operation !== "restore" && at !== -1) order.splice(at, 1);
@@ -259,6 +261,7 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
         if (result === "rolled_back" && wasApplied && isTopBefore)
           require(isCurrent(target, target.previous.get(change_id)) ||
             isRaced, "a rollback restored another value than the replaced one");
+        // Nothing was written: the change above now covers the value that this one had replaced.
         if (wasCovered && target.order.includes(change_id)) {
           const above = target.order[index + 1]!;
           target.previous.set(above, target.previous.get(change_id));

@@ -54,6 +54,7 @@ const listVersions = async (store: Store): Promise<Version[]> => (await collect(
 /** Returns the records as sorted lines, without the records that a move adds. */
 const listRecords = (versions: readonly Version[], length: number): string[] =>
   versions
+    // Versions without an id are revision floors, and those without JSON are deleted records.
     .filter(({ id, json }) => id !== "" && json)
     .filter(({ collection, id }) => !(collection === "meta" && id === "chain"))
     .filter(({ collection, id }) => !(collection === "audit" && Number(id) > length))
