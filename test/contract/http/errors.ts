@@ -57,7 +57,7 @@ export function errorRules(open: Open): void {
     ["pending_consent", "approve", { approver: "eve" }, "not_an_approver", 403],
     ["pending_consent", "approve", { approver: "ana" }, "version_mismatch", 412],
   ] as const)(
-    "for a %s change, %s with %o and another revision is %s",
+    "for a change that is %s, %s with %o and another revision is %s",
     async (status, action, fields, code, expected) => {
       const { adminToken: _, ...options } = WITH_PRODUCT;
       const api = await open(options);

@@ -36,7 +36,7 @@ export function preconditionRules(open: Open): void {
     expect(headers.get("etag")).toBe('"1"');
   });
 
-  test.each(STEPS)("for a %s change, %s honours If-Match", async (from, action) => {
+  test.each(STEPS)("for a change that is %s, %s honours If-Match", async (from, action) => {
     const api = await open();
     const change_id = await api.bring(from);
     const { revision } = await api.change(change_id);

@@ -111,7 +111,7 @@ export function transitionRules(open: Open): void {
     expect([await api.change(change_id), await api.audit()]).toEqual(before);
   });
 
-  test.each(["applied", "denied"] as const)("a dry run of a %s change is rejected", async (status) => {
+  test.each(["applied", "denied"] as const)("a dry run of a change that is %s is rejected", async (status) => {
     const api = await open();
     const change_id = await api.bring(status);
     expect(await api.post("apply", { change_id, dry_run: true })).toMatchObject({

@@ -13,7 +13,7 @@ test.each([
     "was to apply by itself at 2026-12-01 08:00 UTC; that time has passed, so a person applies it",
   ],
   ["approved", TIME_MS + 60_000, "applies by itself at 2026-12-01 08:00 UTC"],
-] as const)("the text about a %s change at %i states its time", (status, now, text) => {
+] as const)("the text about a change that is %s at %i states its time", (status, now, text) => {
   expect(describeAutomation({ apply_when: TIME, status }, now)).toBe(text);
 });
 
