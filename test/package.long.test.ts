@@ -254,6 +254,8 @@ describe.each(NODES)("under %s", (name, find) => {
     const { audit_entry } = JSON.parse((await run(node, proposeCommand)).stdout) as {
       audit_entry: { id: number; current_hash: string };
     };
+    const plan = join(installed, "examples/plans/relaunch.yaml");
+    expect((await run(node, [program("countersign"), "plan", plan, "--url", url])).stdout).toMatch(/^chg_/);
     const log = join(dirname(state), "audit.jsonl");
     writeFileSync(log, await (await fetch(`${url}/api/product/audit?format=jsonl`)).text());
     const receipt = ["--expected-length", `${audit_entry.id}`, "--expected-head", audit_entry.current_hash];

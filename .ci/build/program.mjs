@@ -1,5 +1,5 @@
 /** Builds the programs with their files, and the modules that the package exports. */
-import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import * as esbuild from "esbuild";
@@ -64,7 +64,13 @@ export async function build(outdir = join(root, "dist")) {
     chunkNames: "chunks/[hash]",
     splitting: true,
   });
-  for (const program of Object.values(manifest.bin)) await chmod(join(outdir, program.replace(/^dist\//, "")), 0o755);
+  // In a checkout, `dist/bin` is for the PATH; npm packs no links, and links the programs itself.
+  await mkdir(join(outdir, "bin"));
+  for (const [name, program] of Object.entries(manifest.bin)) {
+    const path = program.replace(/^dist\//, "");
+    await chmod(join(outdir, path), 0o755);
+    await symlink(join("..", path), join(outdir, "bin", name));
+  }
   await writeFile(join(outdir, "LICENSES.txt"), await readLicenses(Object.keys(metafile.inputs)));
   await cp(join(root, "local/example"), join(outdir, "local/example"), { recursive: true });
   await buildConsole(join(outdir, "local/ui"));

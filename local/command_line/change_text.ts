@@ -56,6 +56,10 @@ const valueText = (value: unknown): string => (value === undefined ? "(sets noth
 const formatPlanEntry = ({ tenant_id, target, value }: PlanEntry): string =>
   `${target} for ${tenant_id}: ${value === undefined ? "(erased)" : JSON.stringify(value)}`;
 
+/** Returns why a change is not minor, without the words that begin the sentence. */
+export const describeNotMinor = (tierReason: string | undefined): string | undefined =>
+  tierReason?.replace(/^It is not minor: /, "");
+
 /** Formats a change with everything that an approver should see. */
 export function changeText(change: ChangeDetail): string {
   const { change_id, status, resolution, summary } = change;
@@ -64,7 +68,7 @@ export function changeText(change: ChangeDetail): string {
     `${escapeInvisible(summary)}\n`,
     formatFacts({
       ...listContentFacts(change as unknown as Content, change.unstated),
-      "not minor": change.tier_reason?.replace(/^It is not minor: /, ""),
+      "not minor": describeNotMinor(change.tier_reason),
       note: change.value_hint,
       proposer: change.proposer === null ? null : `${change.proposer} (${change.proposer_kind})`,
       created: change.created_at,

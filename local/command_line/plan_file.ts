@@ -1,5 +1,6 @@
 /** Reads plans from files, in YAML or JSON. */
 import { readFile } from "node:fs/promises";
+import { parseDocument, visit } from "yaml";
 import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { NotDone } from "./exit.ts";
 
@@ -11,7 +12,6 @@ export async function readPlanFile(path: string): Promise<Record<string, unknown
   const text = await readFile(path, "utf8").catch((error: Error) => {
     throw new NotDone(`${path} cannot be read: ${error.message}`);
   });
-  const { parseDocument, visit } = await import("yaml");
   const document = parseDocument(text, { intAsBigInt: true });
   const [fault] = document.errors;
   if (fault) throw new NotDone(`${path} is not YAML: ${fault.message}`);

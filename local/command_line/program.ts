@@ -72,7 +72,10 @@ function declare(parent: Command, verb: Verb, runVerb: RunVerb): void {
     .summary(verb.summary ?? summary)
     .description(verb.summary ?? [summary, description].filter(Boolean).join("\n\n"));
   const fields = (verb.fields ?? []).map((name) => ({ name, option: createOption(name, apiFields[name]!) }));
-  for (const { option } of fields) command.addOption(option);
+  for (const { name, option } of fields) {
+    command.addOption(option);
+    if (NEGATED[name]) command.addOption(new Option(`--no-${name}`, NEGATED[name]));
+  }
   for (const argument of command.registeredArguments) if (!argument.variadic) argument.argParser(requireText);
   const verbOptions = Object.entries(verb.options ?? {}).map(([flags, help]) => new Option(flags, help));
   for (const option of verbOptions) command.addOption(option);
@@ -116,12 +119,11 @@ interface Operation {
   fields: Readonly<Record<string, Field>>;
 }
 
-/** Fields whose default is true, so that the option sets false; with the option's help. */
+/** Fields that also have an option that sets false, with its help. */
 const NEGATED: Readonly<Record<string, string>> = { reversible: "It cannot be undone, which makes it major." };
 
 function createOption(name: string, { type, description = "", choices }: Field): Option {
   const flag = name.replaceAll("_", "-");
-  if (type === "boolean" && NEGATED[name]) return new Option(`--no-${flag}`, NEGATED[name]);
   if (type === "boolean") return new Option(`--${flag}`, description);
   const placeholder = { integer: "number", number: "number", json: "json", string: "text" }[type];
   const option = new Option(`--${flag} <${placeholder}>`, description);

@@ -18,8 +18,8 @@ export interface DryRun {
   operands: readonly Change[];
   /** The newest applied change of the target of each operand. */
   changesInForce: readonly (string | null)[];
-  /** The replaced change, if it was rolled back since: a rollback restores the value before the replaced change. */
-  skippedChange?: string | undefined;
+  /** The change that each operand replaced, if it was rolled back since: a rollback restores the value before that change. */
+  skippedChanges: readonly (string | undefined)[];
 }
 
 /** The outcome of a dry run: nothing was recorded. */
@@ -35,7 +35,7 @@ export interface DryRunResult {
 /** Asks the adapter for the effect that an operation would have. */
 export async function performDryRun(
   adapter: ProductAdapter | undefined,
-  { operation, record, operands, changesInForce, skippedChange }: DryRun,
+  { operation, record, operands, changesInForce, skippedChanges }: DryRun,
 ): Promise<DryRunResult> {
   const { change, applied } = record;
   const previews: object[] = [];
@@ -47,7 +47,7 @@ export async function performDryRun(
     const rollbackFacts = {
       appliedTarget: findApplied({ applied }, operand),
       changeInForce: changesInForce[index]!,
-      skippedChange,
+      skippedChange: skippedChanges[index],
     };
     previews.push({
       ...(isPlan(change) && { tenant_id, target }),
@@ -80,9 +80,10 @@ async function validate(adapter: ProductAdapter, change: Change) {
   return { result: "valid", preview: validation.preview ?? null };
 }
 
-interface RollbackPreviewFacts extends Pick<DryRun, "skippedChange"> {
+interface RollbackPreviewFacts {
   appliedTarget: ReturnType<typeof findApplied>;
   changeInForce: string | null;
+  skippedChange: string | undefined;
 }
 
 /** Previews a rollback: it restores the value before the change, unless a later change is in force on the target. */

@@ -10,6 +10,7 @@ import type { ProofInput } from "../proof_input.ts";
 import { type Lease, type OperationLease, type OperationRequest, readRecord } from "../records.ts";
 import type { Actor } from "../rules/actor.ts";
 import type { Change } from "../rules/change.ts";
+import { findTargetFacts } from "../rules/event.ts";
 import { requiresUnchangedValues, type ObservedValue } from "../rules/moved_value.ts";
 import { toChangeId, listOperands } from "../rules/operands.ts";
 import { findOverdueStep, requireInTime } from "../rules/overdue.ts";
@@ -133,7 +134,8 @@ export async function startOperation(
   }
   if (dry_run) {
     const changesInForce = await Promise.all(operands.map((operand) => transaction.ledger.owner(operand)));
-    return { operation, record, operands, changesInForce, skippedChange: await findSkippedChange(transaction, record) };
+    const skippedChanges = await Promise.all(operands.map((one) => findSkippedChange(transaction, record, one)));
+    return { operation, record, operands, changesInForce, skippedChanges };
   }
   const carriedOperands = operands.filter((operand) => findCarrier(product.adapter, operand));
   if (carriedOperands.length === 0) {
@@ -165,8 +167,14 @@ function rejectMovedLocations({ product }: Transaction, change: Change, operands
 }
 
 /** Finds the replaced change if it is no longer applied: a rollback then restores the value before the replaced change. */
-async function findSkippedChange({ tx }: Transaction, { target_owner }: ChangeRecord): Promise<string | undefined> {
-  const replaced = typeof target_owner === "string" && (await readRecord(tx, target_owner))?.change;
+async function findSkippedChange(
+  { tx, evidence }: Transaction,
+  { applied }: ChangeRecord,
+  operand: Change,
+): Promise<string | undefined> {
+  const apply = await evidence.storedEntry(applied?.entry);
+  const replacedId = apply && findTargetFacts(apply, operand)?.target_held;
+  const replaced = typeof replacedId === "string" ? (await readRecord(tx, replacedId))?.change : undefined;
   return replaced && replaced.status !== "applied" ? replaced.change_id : undefined;
 }
 

@@ -1,5 +1,4 @@
 /** Verb that proposes a plan. */
-import { readPlanFile } from "../plan_file.ts";
 import type { Verb } from "../verb.ts";
 import { propose } from "./propose.ts";
 
@@ -10,6 +9,8 @@ export const plan: Verb = {
   summary: "Propose a plan from a file (YAML or JSON: its fields, or the list of its targets)",
   fields: propose.fields!.filter((field) => !["value", "stages", "promotes"].includes(field)),
   async run(session, call) {
+    // Only this verb needs the YAML parser.
+    const { readPlanFile } = await import("../plan_file.ts");
     const fields = { ...(await readPlanFile(call.args["file"]!)), ...call.fields };
     return propose.run(session, { ...call, fields });
   },

@@ -2,7 +2,7 @@
 import { sha256 } from "../../node_ports.ts";
 import { canonicalContent, type Content } from "../../../lib/changes/rules/content.ts";
 import { DEFAULTED_FIELDS } from "../../../lib/changes/rules/change_terms.ts";
-import { listContentFacts, describeMissing } from "../change_text.ts";
+import { listContentFacts, describeMissing, describeNotMinor } from "../change_text.ts";
 import { NotDone } from "../exit.ts";
 import { readName, sign, SIGNING } from "../signing.ts";
 import { formatFacts, escapeInvisible } from "../text.ts";
@@ -35,11 +35,12 @@ export const propose: Verb = {
       body = { ...fields, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
     }
     const change = await session.client.post("/api/product/propose", { body: body as never });
-    const { change_id, status, digest, conflicts, missing, audit_entry, target_spelling } = change;
+    const { change_id, status, digest, conflicts, missing, audit_entry, target_spelling, tier_reason } = change;
     const receipt = `entry ${audit_entry.id}, ${audit_entry.current_hash}`;
     const facts = formatFacts({
       digest,
       target_spelling,
+      "not minor": describeNotMinor(tier_reason),
       conflicts: conflicts.join(", "),
       receipt,
       missing: describeMissing(missing).join("\n"),

@@ -49,6 +49,18 @@ test("a change goes from proposal to rollback", async () => {
   expect((await call(["list", "--status", "denied"])).out).toBe("no changes\n");
 });
 
+test("--reversible makes a change minor; without it, the reason is printed", async () => {
+  const policy = { minor: { kinds: ["config"], targets: ["ui.*"], max_affected_users: 50, max_per_day: 20 } };
+  const { call, answer } = await openCommandLine({ intent: { policy } });
+  const minor = [...PROPOSE, "--tier", "minor", "--risk", "low", "--affected-users", "10"];
+  expect(await answer([...minor, "--reversible"])).toMatchObject({
+    tier: "minor",
+    status: "approved",
+    reversible: true,
+  });
+  expect((await call(minor)).out).toMatch(/^ +not minor +.*reversible: true/m);
+});
+
 test("`show` distinguishes what blocks an apply from mere warnings", async () => {
   const { call, answer } = await openCommandLine({ intent: { policy: { on_conflict: "report" } } });
   const { change_id: first } = await answer(PROPOSE);

@@ -237,6 +237,19 @@ test("a dry run of a rollback names a change that was rolled back meanwhile", as
   expect(await preview()).toEqual({ target_owner: second, passes: first });
 });
 
+test("a dry run of a rollback names the change that the apply replaced", async () => {
+  const api = await core({ adapter: scriptedAdapter() });
+  const atConsent = await api.bring("applied");
+  const change_id = await api.bring("approved");
+  const replaced = await api.bring("applied");
+  await api.must("apply", change_id);
+  const preview = async () => (await api.post("rollback", { change_id, dry_run: 1 })).body.adapter.preview;
+  await api.must("rollback", atConsent);
+  expect(await preview()).toEqual({ target_owner: change_id });
+  await api.must("rollback", replaced);
+  expect(await preview()).toEqual({ target_owner: change_id, passes: replaced });
+});
+
 test("a dry run of a rollback reports its result and the state of the target system", async () => {
   const { adapter, api, change_id } = await openWithChange("applied");
   const before = [await api.change(change_id), await api.audit()];
