@@ -49,42 +49,47 @@ export function createPlanCheck() {
   const plans = new Map<string, PlanState>();
 
   const findProblem = ({ eventType, changeId }: Entry, { sets, host }: JsonObject): string | undefined => {
-    if (eventType === "change_proposed") {
-      if (sets === undefined) return undefined;
-      const keys = readTargets(sets);
-      if (!keys) return NO_TARGETS;
-      plans.set(changeId, { keys, applied: new Set() });
-      return undefined;
-    }
+    if (eventType === "change_proposed") return addPlan(changeId, sets);
     const plan = plans.get(changeId);
     if (!plan) return sets === undefined ? undefined : "it has sets, but its change is not a plan";
     if (eventType === "change_drifted") return findUnknownTarget(plan, sets);
-    if (FAILURES.has(eventType)) {
-      // A failure before the state of any target was known states none.
-      if (sets === undefined) return undefined;
-      return findFailureProblem(plan, sets, host) ?? removeTargets(plan, readRolledBack(sets as JsonObject[]));
-    }
+    // A failure before the state of any target was known states none.
+    if (FAILURES.has(eventType)) return sets === undefined ? undefined : recordFailure(plan, sets, host);
     const keys = readTargets(sets, 1);
     if (!keys) return NO_TARGETS;
     // The owners of restored targets are verified in `owners.ts`.
     if (eventType === "value_restored") return undefined;
-    const isApply = eventType === "change_applied";
-    if (!isApply) return removeTargets(plan, keys) ?? (plan.applied.size > 0 ? TARGETS_LEFT : undefined);
+    return eventType === "change_applied" ? recordApply(plan, keys) : recordRollback(plan, keys);
+  };
+
+  const addPlan = (changeId: string, sets: unknown): string | undefined => {
+    if (sets === undefined) return undefined;
+    const keys = readTargets(sets);
+    if (!keys) return NO_TARGETS;
+    plans.set(changeId, { keys, applied: new Set() });
+    return undefined;
+  };
+
+  const recordApply = (plan: PlanState, keys: readonly string[]): string | undefined => {
     plan.applied = new Set(keys);
     const isAll = keys.length === plan.keys.length && keys.every((key) => plan.keys.includes(key));
     return isAll ? undefined : "the targets in its sets are not those of its plan";
   };
 
-  const findUnknownTarget = ({ keys }: PlanState, sets: unknown): string | undefined =>
-    readTargets(sets, 1)?.every((key) => keys.includes(key)) ? undefined : NO_TARGETS;
+  const recordRollback = (plan: PlanState, keys: readonly string[]): string | undefined =>
+    removeTargets(plan, keys) ?? (plan.applied.size > 0 ? TARGETS_LEFT : undefined);
 
-  /** Explains what is wrong with the states of a plan's targets after a failure. */
-  const findFailureProblem = (plan: PlanState, sets: unknown, host: unknown): string | undefined => {
+  /** Explains what is wrong with the states of a plan's targets after a failure; removes the targets that it restored. */
+  const recordFailure = (plan: PlanState, sets: unknown, host: unknown): string | undefined => {
     const problem = findUnknownTarget(plan, sets);
     if (problem !== undefined) return problem;
     const hosts = (sets as JsonObject[]).map((one) => one["host"]);
-    return WORST_FIRST.find((state) => hosts.includes(state)) === host ? undefined : OTHER_STATE;
+    if (WORST_FIRST.find((state) => hosts.includes(state)) !== host) return OTHER_STATE;
+    return removeTargets(plan, readRolledBack(sets as JsonObject[]));
   };
+
+  const findUnknownTarget = ({ keys }: PlanState, sets: unknown): string | undefined =>
+    readTargets(sets, 1)?.every((key) => keys.includes(key)) ? undefined : NO_TARGETS;
 
   const removeTargets = ({ applied }: PlanState, keys: readonly string[]): string | undefined =>
     keys.every((key) => applied.delete(key)) ? undefined : "it rolls back a target of its plan that is not applied";
