@@ -154,7 +154,8 @@ export function createLocationMap(): LocationMap {
     page({ after, limit, reverse = false, prefix = "" }) {
       const entries: [string, number][] = [];
       const step = reverse ? -1 : 1;
-      // Forward, the page begins at `after` or the prefix, whichever is later; in reverse, below `after` or the prefix's end.
+      // Forward, the page begins at `after` or the prefix, whichever is later; in reverse, below `after` or the prefix's end, or,
+      // without both, at the last id.
       const forwardStart = after !== undefined && after >= prefix ? after : prefix;
       const from = reverse ? minDefined(after, findPrefixEnd(prefix)) : forwardStart;
       let at = from === undefined ? blocks.length - 1 : Math.max(0, findBlock(from));
@@ -162,6 +163,7 @@ export function createLocationMap(): LocationMap {
       let rank = 0;
       if (block) rank = from === undefined ? block.locations.length - 1 : findRank(block, from) - (reverse ? 1 : 0);
       while (block && entries.length < limit) {
+        // The page continues in the next block, or the one before.
         if (rank < 0 || rank >= block.locations.length) {
           block = blocks[(at += step)];
           rank = reverse && block ? block.locations.length - 1 : 0;
