@@ -81,6 +81,7 @@ const TOO_LONG = "it was applied by policy:apply_when more than 24 hours after i
 const NOT_AUTOMATIC = "it was applied by policy:apply_when, but the change is not set to apply automatically";
 const NOT_APPROVED = "it was applied by policy:apply_when, but the change is not approved";
 
+/** An apply begins at most 24 hours after it is due and takes at most one more: `scheduled` is due at 2 h, `once` at 0 h. */
 const FORGED: [apply: string, forge: () => Log, message: string][] = [
   [
     "before its time",
@@ -140,6 +141,7 @@ const FORGED: [apply: string, forge: () => Log, message: string][] = [
     () => markFound(ids.once, withDetail(ids.once, "consent_decision", { status: "pending_consent" })),
     NOT_APPROVED,
   ],
+  // Marked as recorded late, it may have begun before its automation ended, but until then there was no consent.
   [
     "of a change that was approved too late, marked as recorded late",
     () => withDetail(ids.stopped, "change_applied", { actor: "policy:apply_when", authenticated: null, late: true }),
@@ -171,7 +173,7 @@ test("the unforged log has two automatic applies and one end of automation, and 
   expect(judged[0]).toEqual({ typescript: [], python: [] });
 });
 
-/** Applies that began within 24 hours and took another hour, and one with the time of the log while the clock was behind it. */
+/** Two applies at the end of the allowed time; and a later one with the time of the entry before it, as if the clock was behind. */
 const late = (): Log[] => [
   postponed(ids.scheduled, 27 * HOUR),
   postponed(ids.once, 25 * HOUR),

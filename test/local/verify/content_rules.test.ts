@@ -67,7 +67,7 @@ test.each<[what: string, steps: unknown[], messages: string[], counts: Detail, p
   ],
   [
     "a content that is cut",
-    [proposal(), carried().slice(0, -1).replace("}", " ")],
+    [proposal(), carried().slice(0, -2)],
     [NOT_BEHIND, "content: the content of c1 is missing"],
     { missing: 1 },
   ],

@@ -136,6 +136,7 @@ function certificateWithGroups(idp?: unknown): Input {
 }
 /** The people's keys, as a file outside of the log. */
 const people = (): Record<string, string> => ({ people: [...world.manifests.values()][0]! });
+/** Returns the log with another proof of Eve, whose passkey (`world.raw`) signs any bytes. */
 const withProofOfEve = (bend: (proof: Detail, statement: string) => object): AuditEntry[] =>
   edited({
     [findApprovalId("eve")]: (detail) => ({
@@ -153,7 +154,10 @@ const repeatFirstEntry = (change: Edit): AuditEntry[] => {
   return rehashed([...world.entries.slice(0, 1), again, ...world.entries.slice(1)], 0);
 };
 
-/** Inputs with their exit code. The entries about `ui.done` are 0 the proposal, 1 and 2 consents, 3 the apply, 4 the rollback. */
+/**
+ * Inputs with their exit code: 0 valid, 1 a finding, 3 unusable. The entries about `ui.done` are 0 the proposal, 1 and 2
+ * consents, 3 the apply, 4 the rollback.
+ */
 const CASES: [what: string, exit: number, make: () => Input][] = [
   ["a certificate as it is", 0, () => certificate({})],
   ["a minor change as it is", 0, () => certificate({ target: "ui.minor" })],
@@ -478,6 +482,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     "an intent whose entry does not name the keys of its manifest",
     1,
     () => {
+      // Without signatures no later entry is judged by these keys.
       const all = Object.fromEntries(world.entries.map(({ id }) => [id, removeSignature]));
       const entries = edited({ ...all, 1: (d) => ({ ...d, principals: {} }) });
       const input = exportInput(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
@@ -564,5 +569,6 @@ test("a name that hides a finding from a terminal is escaped", async () => {
   expect(said).toContain("lists keys of x%1B[2K%1B[8m%E2%80%AE%C2%85, but");
   expect(said.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
   const [other] = pythonMissing === null ? runPythonOften([args]) : [];
+  // The first line contains the file name and is compared elsewhere.
   if (other) expect(other.stdout.replace(/^.*\n/, "")).toBe(said.replace(/^.*\n/, ""));
 });

@@ -20,7 +20,7 @@ function rawPasskey(rp_id: string): RawPasskey {
   const sha256 = (bytes: Buffer | string) => createHash("sha256").update(bytes).digest();
   const credential_id = "cmF3LXBhc3NrZXk";
   const public_key = publicKey.export({ type: "spki", format: "der" }).toString("base64url");
-  // 5: the user is present and verified.
+  // Flags 5: the user is present and verified. The last four bytes are the signature counter.
   const signBytes = (client: Buffer, flags = 5) => {
     const bytes = Buffer.concat([sha256(rp_id), Buffer.of(flags, 0, 0, 0, 7)]);
     const signature = sign("sha256", Buffer.concat([bytes, sha256(client)]), privateKey);
@@ -35,7 +35,7 @@ function rawPasskey(rp_id: string): RawPasskey {
   return { key: { type: "webauthn", credential_id, public_key, rp_id }, sign: signStatement, signBytes };
 }
 
-/** The line of a content or intent, and the entry that it follows. */
+/** The line of a content or intent, and the id of the entry that it follows. */
 export interface Carried {
   after: number;
   line: string;
@@ -84,6 +84,7 @@ async function makeWorld(): Promise<FuzzWorld> {
     break_glass: { approvers: ["cy", "dora"], required: 1, review_hours: 72 },
   };
   const api = await service({ intent: { principals, policy }, checkpointSigner: makeSigner(key) });
+  // Quotes and U+2028, which a program may escape in other ways than another, are in each note.
   const approve = (change_id: string, name: string) =>
     decide(api, pens[name]!, "approve", { change_id, approver: name, note: `"${name}"\u2028` });
   const done = await api.propose({ target: "ui.done", proposer: "pat" });
@@ -128,6 +129,7 @@ async function makeWorld(): Promise<FuzzWorld> {
   const entries = parse(own.join("\n"));
   const witness = keyPair("w.example/one", 4);
   const { origin } = entries[0]!;
+  // 1: Ed25519, the type of a log's key in a tlog-policy.
   const typed = Buffer.concat([Buffer.of(1), key.raw]);
   const id = createHash("sha256").update(`${origin}\n`).update(typed).digest("hex").slice(0, 8);
   const trusted = `# trusted\nlog ${origin}+${id}+${typed.toString("base64")}\nwitness w ${witness.vkey}\nquorum w\n`;

@@ -43,6 +43,7 @@ function oddAssertion(world: FuzzWorld, statement: string, below: Below): object
   const texts = [plain, bentJson(said, below), plain.replace('"y"', pick(below, ODD_JSON))];
   const client = Buffer.from(pick(below, texts));
   const odd = pick(below, [client, bentBytes(client, below), Buffer.concat([Buffer.from("\ufeff"), client])]);
+  // 1: the user is present; 4: and verified; 8: the key may be backed up; 16: and is. Of these flags 5 and 29 are valid.
   return world.raw.signBytes(odd, pick(below, [5, 5, 5, 1, 21, 29]));
 }
 
@@ -100,6 +101,7 @@ function bentLog(
   for (let count = 1 + below(2); count > 0; count--) {
     const index = wanted ? pick(below, wanted) - 1 : below(entries.length);
     const entry = entries[index]!;
+    // 8: the first entry, which names the intent, again; 9: other content lines; 7: an entry less; otherwise another detail.
     const how = wanted ? 0 : below(10);
     if (how === 8) {
       const again = {

@@ -17,13 +17,18 @@ const read = (policy: Detail = {}, over: Detail = {}) => parseIntent({ policy, .
 const MINOR = { kinds: ["config"], targets: ["ui.*"] };
 
 test.each<[what: string, policy: Detail, otherFields: Detail, expected: object]>([
-  ["approvers", {}, {}, { approvers: undefined, required: { standard: 1, major: 1 } }],
+  ["no approvers", {}, {}, { approvers: undefined, required: { standard: 1, major: 1 } }],
   ["approvers in capitals", { approvers: ["Ana"] }, {}, { approvers: ["ana"] }],
   ["a group", { groups: { eu: ["Bo", "cy"] }, approvers: ["ana", "group:eu"] }, {}, { approvers: ["ana", "bo", "cy"] }],
   ["an empty group", { groups: { eu: null }, approvers: ["group:eu"] }, {}, { approvers: [] }],
-  ["a standard number", { required_approvers: { standard: 2 } }, {}, { required: { standard: 2, major: 2 } }],
-  ["a major number", { required_approvers: { major: 3 } }, {}, { required: { standard: 1, major: 3 } }],
-  ["self-approval", {}, {}, { selfApproval: true, signedOnly: false, emergency: undefined, minor: undefined }],
+  [
+    "a quorum of standard changes",
+    { required_approvers: { standard: 2 } },
+    {},
+    { required: { standard: 2, major: 2 } },
+  ],
+  ["a quorum of major changes", { required_approvers: { major: 3 } }, {}, { required: { standard: 1, major: 3 } }],
+  ["no other rules", {}, {}, { selfApproval: true, signedOnly: false, emergency: undefined, minor: undefined }],
   ["no self-approval", { self_approval: false }, {}, { selfApproval: false }],
   ["signatures alone", { signed_only: true }, {}, { signedOnly: true }],
   ["a person with a key", {}, { principals: { Ana: person(passkey()) } }, { signedOnly: true }],
@@ -48,7 +53,7 @@ test.each<[what: string, policy: Detail, otherFields: Detail, expected: object]>
     {},
     { emergency: { approvers: ["bo"], required: 2 } },
   ],
-  ["an emergency of one", { break_glass: {} }, {}, { emergency: { approvers: [], required: 1 } }],
+  ["an emergency without members", { break_glass: {} }, {}, { emergency: { approvers: [], required: 1 } }],
   [
     "owners",
     { owners: [{ targets: ["a"], approvers: ["Bo"], required: 2, tenants: [" e\u0301 "] }, {}] },
@@ -172,6 +177,7 @@ test.each<[which: string, isMinor: boolean, content?: Detail, policy?: Detail, i
   ["of a target with owners elsewhere", true, {}, { ...rule, owners: [{ targets: ["ui.*"], tenants: ["t2"] }] }],
   ["of more users", false, { affected_users: 6 }],
   ["of unknown users", false, { affected_users: null }],
+  // An erasure replaces the number of users by null, and leaves nothing to compare.
   ["that was erased", true, { affected_users: null }, rule, true],
   ["that was erased and has users", false, {}, rule, true],
   ["of high risk", false, { risk: "high" }],

@@ -9,6 +9,7 @@ import { createIntentRegistry, matchesManifest, type Principals } from "../../..
 import { decodeBase64, normalizeName, parseKeys, readPolicy } from "../../../local/verify/policy.ts";
 import { passkey, sshSigner } from "../../support/passkeys.ts";
 
+// A key encodes y below the prime P, and in its highest bit the sign of x; where x is 0, as for y = 1 and y = p - 1, it has none.
 const P = 2n ** 255n - 19n;
 const SIGN = 2n ** 255n;
 

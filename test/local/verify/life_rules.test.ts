@@ -22,7 +22,7 @@ interface Given {
   policy?: Detail;
   principals?: Detail;
   content?: Detail;
-  /** Ids of entries with the name whose key signed them. */
+  /** Whose key signed an entry, by entry id: signatures that were verified, with the trusted keys if there are any. */
   signed?: Record<number, "ana" | "bo">;
   over?: Partial<ConsentEvidence>;
 }
@@ -187,6 +187,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     { steps: [proposed, approved], principals: BOTH, signed: { 2: "bo" } },
     [],
   ],
+  // It names a key, but without its intent its signature was not verified, and the intent of the apply lists another key.
   [
     "one signed under an unknown intent",
     {

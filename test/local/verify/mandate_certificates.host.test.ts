@@ -64,6 +64,7 @@ beforeAll(async () => {
   const id = await activate();
   const first = (await propose()).body.change_id;
   await apply(first);
+  // A rollback suspends the mandate, which two people resume below.
   await send("rollback", { change_id: first, actor: "ana" });
   await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 9 } });
   await decideOn("mandate_resume", id, "ana");

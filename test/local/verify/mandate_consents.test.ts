@@ -225,6 +225,7 @@ test.each<[consent: string, given: Case, problem: string | undefined]>([
     { policy: { max_open: 1 }, stated: { left: { today: 7, open: 1 } } },
     `${OUTSIDE}left`,
   ],
+  // Other changes may be open, so the open room may be smaller; the room today follows from the number.
   ["with less room today", { stated: { left: { today: 6, open: 2 } } }, `${OUTSIDE}left`],
   ["with more open room", { stated: { left: { today: 7, open: 3 } } }, `${OUTSIDE}left`],
   ["with less open room", { stated: { left: { today: 7, open: 0 } } }, undefined],

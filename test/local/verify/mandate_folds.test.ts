@@ -53,6 +53,7 @@ function fold(steps: readonly Step[]) {
   };
 }
 
+/** `countsFrom`: id of the entry that activated the mandate; `first`: of its first signature; `open`: its `max_open`. */
 const ACTIVE = { state: "active", revision: 1, countsFrom: 1, signatures: [1], resumes: undefined, first: 1, open: 3 };
 const DRAFT = { ...ACTIVE, state: "draft", countsFrom: 0 };
 const SUSPENDED = { ...ACTIVE, state: "suspended", revision: 2, resumes: [] };

@@ -152,19 +152,22 @@ const FORGED: readonly (readonly [forgery: string, forge: () => string, messages
     "a loss between its signatures and the approval",
     () => {
       const at = entries.findIndex(({ event_type }) => event_type === "change_proposed");
-      const [before] = entries;
-      const detail = JSON.stringify({ ...JSON.parse(before!.detail), actor: "ana", note: "", length: 3, known: {} });
+      // The first entry has the hash of the intent, which the entry of a loss needs.
+      const [inForce] = entries;
+      const detail = JSON.stringify({ ...JSON.parse(inForce!.detail), actor: "ana", note: "", length: 3, known: {} });
       const loss = { ...entries[at]!, event_type: "loss_accepted", change_id: "", tenant: "", detail } as AuditEntry;
       return certify(entries.toSpliced(at, 0, loss));
     },
     [NOT_SIGNED, `${APPROVED}its mandate was suspended, not active`],
   ],
+  // The signatures are entries 3 and 4; the last of them activated the mandate.
   [
     "a consent that names another entry than the one that activated its mandate",
     () =>
       certify(edit("consent_decision", (one) => ({ ...one, mandate: { ...(one["mandate"] as Detail), entry: 3 } }))),
     [`${APPROVED}its mandate.entry is not the entry that activated the mandate`],
   ],
+  // Its bounds are 9 a day and 5 open; the change itself takes one of each, so that 8 and 4 are left.
   ...[
     { today: 9, open: 4 },
     { today: 8, open: 5 },

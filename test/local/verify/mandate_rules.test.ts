@@ -99,6 +99,7 @@ test.each(OVERLAPS)("owners of %s must sign over %s: %s", (owned, pattern, share
     [owned, pattern],
     [pattern, owned],
   ] as const) {
+    // "zz" and "yy" overlap with nothing: one pattern of several is enough.
     const owners = [{ targets: ["zz", one], approvers: ["fin"], required: 1 }];
     const { known, entries, grounds } = signEntries(["ana", "bo"], {}, { owners });
     const problem = findMissingSignatures(entries, { targets: ["yy", other], tenants: "all" }, known, grounds);
@@ -108,6 +109,7 @@ test.each(OVERLAPS)("owners of %s must sign over %s: %s", (owned, pattern, share
 
 test.each<[who: string, name: string, detail: object, bounds: object, ends: boolean]>([
   ["one who may decide", "ana", {}, {}, true],
+  // An end permits nothing, so any key of the person is enough.
   ["one whose key signs unattended", "cy", {}, {}, true],
   ["an owner", "fin", {}, {}, true],
   ["an owner of other targets", "fin", {}, { targets: ["ui.*"] }, false],
@@ -115,6 +117,7 @@ test.each<[who: string, name: string, detail: object, bounds: object, ends: bool
   ["one of another name", "ana", { approver: "bo" }, {}, false],
   ["nobody", "ana", { approver: undefined }, {}, false],
   ["one who did not sign", "ana", { proof: undefined }, {}, false],
+  // Without the intent its signers cannot be checked; the verdict is then only `consistent`.
   ["one under an intent that is not known", "fin", { manifest_hash: "x" }, { targets: ["ui.*"] }, true],
 ])("an entry by %s ends a mandate, or does not", (_, name, detail, bounds, expected) => {
   const { entries, grounds } = signEntries([name], detail);

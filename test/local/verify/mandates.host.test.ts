@@ -45,11 +45,13 @@ const FORGED: readonly (readonly [
 ];
 
 beforeAll(async () => {
+  // Languages write 1e21 and -1e-7 in different ways, but the signed statement has only one form.
   const limits = { schema: { type: "number", minimum: 0.5, maximum: 1e21 }, max_step: { relative: 0.05, hours: 24 } };
   const { activate, propose, apply, send, decideOn, api } = await openWithMandates();
   const id = await activate({ limits, kpi_floor: { csat: -1e-7 } });
   const { change_id } = (await propose()).body;
   await apply(change_id);
+  // A rollback suspends the mandate.
   await send("rollback", { change_id, actor: "ana" });
   await decideOn("mandate_narrow", id, "ana", { narrow: { max_per_day: 3 } });
   await decideOn("mandate_resume", id, "ana");

@@ -42,7 +42,8 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   const sign = async (decision: string, id: string, ...names: string[]) => {
     for (const name of names) await api.decideOn(decision, id, name);
   };
-  const rollBack = async (target: string) => {
+  /** Applies a change and rolls it back, which suspends its mandate. */
+  const applyAndRollBack = async (target: string) => {
     const { change_id } = (await api.propose({ target, value: 101 })).body;
     await api.apply(change_id);
     await api.send("rollback", { change_id, actor: "ana" });
@@ -52,7 +53,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   const active = await activate(TARGETS[0]!, { max_per_day: 3, max_open: 2 });
   const kept = (await api.propose({ target: TARGETS[0], value: 101 })).body;
   const suspended = await activate(TARGETS[1]!);
-  await rollBack(TARGETS[1]!);
+  await applyAndRollBack(TARGETS[1]!);
   await sign("mandate_resume", suspended, "ana");
   const ended = await activate(TARGETS[2]!);
   await sign("mandate_revoke", ended, "ana");
@@ -73,7 +74,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   for (const target of TARGETS)
     expect((await api.propose({ target, value: 103 })).body).toMatchObject({ status: "pending_consent" });
   expect(await api.apply(kept.change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
-  // Statements made before the loss complete nothing, although the restored store has no record of their use.
+  // Bo signs again, later than before. The signatures of ana from before the loss do not count, so his complete nothing.
   clock.advance(MINUTE);
   await sign("mandate", draft, "bo");
   await sign("mandate_resume", suspended, "bo");

@@ -50,7 +50,7 @@ const PLACEHOLDER = /"@@raw:((?:[^"\\]|\\.)*?)@@"/g;
 
 type Holder = Record<string, unknown>;
 
-/** Returns the JSON text of a value with one to three members changed, removed, renamed, or repeated. */
+/** Returns the JSON text of a value with one to three members changed, removed, put into a list, or copied to another name. */
 export function bentJson(value: unknown, below: Below): string {
   const copy = structuredClone(value) as Holder;
   for (let count = 1 + below(3); count > 0; count--) {
@@ -73,6 +73,7 @@ export function bentJson(value: unknown, below: Below): string {
   return JSON.stringify(copy).replace(PLACEHOLDER, (_, text: string) => JSON.parse(`"${text}"`) as string);
 }
 
+/** Characters that some languages take for white space, line ends or part of a number. */
 const INSERTED = [
   "\ufeff",
   "\u0085",

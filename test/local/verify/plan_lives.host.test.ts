@@ -7,6 +7,7 @@ import { runPlanScenarios } from "../../support/plan_scenarios.ts";
 import { rehashed } from "../../tamper/world.ts";
 import { judgeExports } from "./judge_export.ts";
 
+/** A target in the entry of a failure: `host` is its state, and `target_holds` is there only if it was rolled back. */
 type Left = Record<string, unknown> & { host: string };
 type Failure = Record<string, unknown> & { host: string; sets: Left[] };
 
@@ -53,6 +54,7 @@ test(
   "the log of each scenario verifies, and one with another outcome of a target does not",
   { timeout: 600_000 },
   async () => {
+    // The arguments are the first and the last seed.
     const { exports } = await runPlanScenarios(memoryScenarioSystems(), [1001, 1000 + rounds(12, 24, 200)]);
     for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
     const logs = exports.map(readEntries);

@@ -55,6 +55,7 @@ const [A, B, C] = ["a", "b", "c"].map((target) => ({ tenant_id: "t1", target }))
 test.each<[what: string, sets: unknown, keys: readonly string[] | undefined, least?: number]>([
   ["two", [A, B], ["a\nt1", "b\nt1"]],
   ["one of two tenants", [A, { ...A, tenant_id: "t2" }], ["a\nt1", "a\nt2"]],
+  // Only A to Z are compared without case, and only in targets.
   ["in capitals", [{ tenant_id: "T1", target: "A.ÄZ" }, B], ["a.Äz\nT1", "b\nt1"]],
   ["one", [A], undefined],
   ["one where one is enough", [A], ["a\nt1"], 1],
@@ -86,6 +87,7 @@ function find(check: (entry: never, line: number) => Finding | undefined, steps:
 }
 
 const NO_TARGETS = "its sets is not a valid list of targets of its plan";
+// From the worst state to the best: unknown, applied, absent, rolled_back.
 const OTHER_STATE = "its host is not the worst state of its targets";
 const NOT_HELD = "it rolls back a target of its plan that is not applied";
 const STILL_HELD = "after its rollback a target of its plan is still applied";
@@ -93,6 +95,7 @@ const proposed: Step = ["change_proposed", { sets: [A, B] }];
 const applied: Step = ["change_applied", { sets: [B, A] }];
 const on = (target: Target, host: string, over: Target = {}): Target => ({ ...target, host, ...over });
 const failed = (event: string, sets: unknown, host: string): Step => [`change_${event}_failed`, { sets, host }];
+/** A target that was rolled back, and that no other change holds now. */
 const taken = { target_holds: null };
 
 test.each<[plan: string, steps: Step[], found: unknown]>([
@@ -198,6 +201,7 @@ test.each<[which: string, steps: Step[], content: Target, isSame: boolean]>([
 });
 
 const NOT_OWNER = "it restores the value of a change that is not in force on its target";
+// `target_held` is the change that had the target before an apply, `target_holds` the one that has it after a rollback.
 const own = (event: string, detail: Target = {}, change = "c1"): Step => [event, { target: "a", ...detail }, change];
 const restored = (change = "c1", detail: Target = {}): Step => own("value_restored", detail, change);
 
@@ -253,6 +257,7 @@ test.each<[what: string, steps: Step[], found: unknown]>([
   [
     "the target that a plan kept",
     [
+      // An entry of `sets` that is no object is skipped.
       ["change_applied", { sets: [A, B, null] }],
       own("change_applied", { target_held: "c1" }, "c2"),
       ["value_restored", { sets: [B] }],

@@ -72,7 +72,6 @@ beforeAll(async () => {
 /** Returns the export with other targets in the proposal's entry than in its content, and new hashes of the entries. */
 function forgedContent(text: string): string {
   const entries = forge("change_proposed", renamed).trimEnd().split("\n");
-
   return text
     .trimEnd()
     .split("\n")

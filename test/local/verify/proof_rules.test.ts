@@ -292,6 +292,7 @@ test.each<[signer: string, more: Detail, message: string | undefined, counts: De
 const NAMED = { ana: { kind: "person", keys: [KEY, idOf(PHONE.key)] } };
 const NOT_LISTED = "its key is not one that the log lists for ana";
 
+// The log lists hashes of keys. An SSH signature contains its key, which can be hashed; that of a passkey does not.
 test.each<[signer: string, more: Detail, message: string | undefined, counts: Detail]>([
   ["an SSH key", { proof: ANA.sign(STATEMENT), key: KEY }, undefined, { as_named: 1 }],
   ["a passkey", { proof: PHONE.sign(STATEMENT), key: idOf(PHONE.key) }, undefined, { not_checked: 1 }],

@@ -1,4 +1,4 @@
-/** `verify_audit.py` in one long-lived process. */
+/** Runs `verify_audit.py` in one long-lived process, whose start takes longer than many verifications. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";

@@ -14,5 +14,6 @@ export const consent = (approver: unknown, status = "pending_consent", over: Det
   "consent_decision",
   { decision: "approved", approver, status, ...over },
 ];
+/** A consent that completes the quorum. */
 export const approved = consent("ana", "approved");
 export const applied: Step = ["change_applied"];

@@ -438,6 +438,7 @@ const HONEST: readonly (readonly [string, () => ReturnType<typeof openRollout>])
       return opened;
     },
   ],
+  // Python's dates have no year 0.
   ...["0000-01-01T00:00:00Z", "0000-01-01T00:00:00+01:00"].map(
     (as_of) =>
       [

@@ -31,6 +31,7 @@ const KEYWORDS: readonly (readonly [schema: unknown, matching: readonly unknown[
   [{ maxLength: 1 }, ["", "😀"], ["ab"]],
   [{ maxLength: -1 }, [], [""]],
   [{ minLength: "1" }, [], ["ab"]],
+  // A pattern must be anchored, with at most two ranges `{n,m}`, and matches texts of at most 256 characters.
   [{ pattern: "^a{1,2}$" }, ["a", "aa", 5], ["", "aaa", "ba"]],
   [{ pattern: "a" }, [], ["a"]],
   [{ pattern: 5 }, [], ["5"]],
@@ -147,6 +148,7 @@ const NARROWED: readonly (readonly [before: unknown, after: unknown, isNarrow: b
   [{ unit: "EUR" }, {}, false],
   [{ schema: { minimum: 1 } }, {}, false],
   [{}, { schema: { minimum: 1 } }, true],
+  // The same step over more hours is stricter.
   [{ max_step: { absolute: 1, hours: 1 } }, {}, false],
   [{ max_step: { absolute: 1, hours: 1 } }, { max_step: { absolute: 1, hours: 1 } }, true],
   [{ max_step: { absolute: 1, hours: 1 } }, { max_step: { absolute: 2, hours: 1 } }, false],
@@ -157,6 +159,7 @@ const NARROWED: readonly (readonly [before: unknown, after: unknown, isNarrow: b
   [{ max_step: { absolute: 1, hours: "1" } }, { max_step: { absolute: 1, hours: 1 } }, false],
   [{ max_step: { absolute: 1, hours: 1 } }, { max_step: 5 }, false],
   [{ max_step: 5 }, { max_step: { absolute: 1, hours: 1 } }, false],
+  // `members` of an object whose steps are bounded: more of them are stricter, but a narrowing neither adds nor drops the list.
   ...(
     [
       [undefined, undefined, true],
@@ -189,6 +192,7 @@ const NARROWED: readonly (readonly [before: unknown, after: unknown, isNarrow: b
       [{ required: ["a"] }, { required: "a" }, false],
       [{ properties: 5 }, { properties: {} }, false],
       [{ properties: {} }, { properties: 5 }, false],
+      // Anything is at least as strict as no restriction.
       [{ additionalProperties: true }, { additionalProperties: 5 }, true],
       [{ additionalProperties: 5 }, { additionalProperties: 5 }, false],
       [

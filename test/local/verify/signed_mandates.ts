@@ -7,6 +7,7 @@ import { person } from "../../support/signed.ts";
 export type Detail = Record<string, unknown>;
 
 const PENS = { ana: passkey(), bo: sshSigner(), fin: passkey(), ona: passkey(), cy: sshSigner("ssh-ed25519") };
+/** The intent, with other rules of its policy if passed. A mandate needs the quorum of major changes, two, and the owners. */
 export const intent = (over: object = {}) =>
   parseIntent({
     ...{ product_id: "p", version: "1", approved_by: "x", update_epoch: 1 },
@@ -17,6 +18,7 @@ export const intent = (over: object = {}) =>
     },
     principals: {
       ...Object.fromEntries(Object.entries(PENS).map(([name, pen]) => [name, person(pen)])),
+      // Either key of bo counts.
       bo: { kind: "person", keys: [PENS.bo.key, PENS.fin.key] },
       cy: { kind: "person", keys: [{ ...PENS.cy.key, unattended: true }] },
       ona: { ...person(PENS.ona), idp: ["finance"] },
