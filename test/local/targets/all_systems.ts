@@ -108,6 +108,7 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
     const kind = "config";
     for (const { target, value, read } of cases) {
       const before = await read();
+      // Files of other programs, whose bytes a rollback restores.
       const filesBefore = await Promise.all([
         readFile(join(folder, "flags.json")),
         git.git("cat-file", "-p", "main^{tree}"),
@@ -120,6 +121,7 @@ export async function runAllSystems(unleash: UnleashServer): Promise<void> {
       await must("apply", body.change_id);
       await expect.poll(read, { timeout: 10_000 }).not.toEqual(before);
       await must("rollback", body.change_id);
+      // A webhook's host also records states, etcd counts revisions, and the file lists changes; the others are as before.
       if (target === "crm/plan") expect(await read()).toEqual(["rolled_back"]);
       else if (target === "edge/limits") expect(await read()).toMatchObject([{ value: encodeBase64(FOREIGN) }]);
       else if (target === "seats") expect(JSON.stringify(await read())).not.toContain("seats");

@@ -58,6 +58,7 @@ const GATE = {
   github: { app_id: 1, key_file: "app.pem", secret_env: "CRM_SECRET" },
 };
 const github = (overrides: object) => ({ systems: [{ ...GATE, github: { ...GATE.github, ...overrides } }] });
+// Nothing listens on port 1, so this database is down.
 const ENV = { CRM_SECRET: "0123456789abcdef", SETTINGS_DB: "postgres://app:secret@127.0.0.1:1/app" };
 
 async function writeTargets(content: unknown): Promise<string> {

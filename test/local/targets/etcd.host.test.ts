@@ -124,6 +124,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     const one = attempt();
     server!.signal("SIGSTOP");
     const written = system.compareAndSet(entry, next, before, one, stop.signal);
+    // The request is sent before it is aborted.
     const isUnanswered = expect(written).rejects.toBeInstanceOf(Unanswered);
     await new Promise(setImmediate);
     stop.abort(new Error("time is up"));
@@ -166,6 +167,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     await system.ping!(neverAborted);
   });
 
+  // The proof names the last attempt that was done; a resolution as not done writes the fence, with which the attempt fails.
   test("a write compares version, text and fence, and stores value and proof", async () => {
     const before = await putForeignText();
     const requests: unknown[] = [];

@@ -1,3 +1,4 @@
+/** Tests the adapter for a config file: applies, rollbacks and the list of changes in the file. */
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -257,6 +258,7 @@ test("`changes` lists the owners and the latest 100; older ones are still known"
   const listed = Object.keys((await content()).changes);
   expect(listed).toEqual(["chg_first_2", "chg_owner", ...otherTenantChanges.slice(20).map((each) => each.change_id)]);
   const before = await content();
+  // Of `first`, only the last is in the list; the adapter's own records have the others.
   expect(await Promise.all(first.map(verify))).toEqual(["rolled_back", "applied", "applied"]);
   expect([await apply(first[1]!), await rollback(first[0]!)]).toEqual(["applied", "superseded"]);
   expect(await content()).toEqual(before);
@@ -350,6 +352,7 @@ describe("a file that lost an applied change", () => {
     const { adapter, write } = await openFileAdapter();
     const applied = change("chg_elsewhere", { status: "applied" });
     await write({ values: { t1: { "ui.banner": "x" } } });
+    // Facts of the log, among them the digest of the value before the apply.
     const fromLog = async () => ({ superseded: false, digest: sha256('"y"'), isApplied: async () => false });
     await expect(adapter.rollback(applied, neverAborted)).rejects.toThrow(
       "what chg_elsewhere replaced is not on record",

@@ -106,7 +106,7 @@ test.skipIf(typeof reader === "string").each([
 ])("over %s: the stock reader gives the new value to each share, and to no other user", async (_, text, value) => {
   const { adapter, change, setStep, evaluate, read } = await openFlagdFile(text, value);
   const [before, withoutUnitBefore] = [await evaluate(USERS), await evaluate(USERS_WITHOUT_UNIT)];
-  // Another copy of the file, in which all users get the new value.
+  // Another copy of the file, in which all users get the new value: a definition without steps, a plain value by all its steps.
   const complete = await openFlagdFile(text, value);
   await complete.adapter.apply(
     { ...complete.change, ...(typeof value === "object" && { stages: undefined }) },

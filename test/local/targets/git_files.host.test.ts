@@ -96,6 +96,7 @@ test("a commit to the branch during the push is no conflict if it leaves the fil
   const { openSystem, hook, commit, git, root, show, tip } = await gitBench({ files: { "config/limits.json": "1\n" } });
   const otherCommit = await commit({ "a.txt": "edited meanwhile\n" }, { branch: "other", from: "main" });
   const racedFile = join(root, "raced");
+  // Only the first push meets the other commit. git lets a hook update a branch only without this variable.
   await hook(
     "pre-receive",
     `[ -e '${racedFile}' ] || { touch '${racedFile}'; env -u GIT_QUARANTINE_PATH git update-ref refs/heads/main ${otherCommit}; }`,
@@ -153,6 +154,7 @@ test("the history of a forced push by another program is read and written", asyn
   const { openAdapter, commit, show, tip } = await gitBench({ files: { "config/limits.json": "1\n" } });
   const { apply, verify } = openAdapter();
   await apply(change(2));
+  // A commit without a parent, so that the branch has another history.
   await commit({ "config/limits.json": "9\n", "b.txt": "b\n" }, { from: "" });
   expect(await verify(change(2))).toBe("unknown");
   expect((await apply(change(3, { change_id: "chg_b" }))).previous).toEqual({ value: 9 });
@@ -235,6 +237,7 @@ describe("faults of the server", () => {
   test("after a crash between commit and push the outcome is unknown for ten minutes", async () => {
     const { openSystem, root, tip } = await gitBench();
     const before = await tip();
+    // The third argument of git is its command; a push kills its process before it begins.
     const path = await shadowProgram(root, "git", '[ "$3" != push ] || kill -9 $$\nPATH="$OTHERS" exec git "$@"');
     const killedSystem = await onPath(path, () => openSystem());
     const current = await killedSystem.read(entry(1), neverAborted);
@@ -256,6 +259,7 @@ describe("faults of the server", () => {
     http.isDown = true;
     const write = (version: string) =>
       system.compareAndSet(entry(1), { value: 1, version: "" }, { version }, attempt(), neverAborted);
+    // The version is not the current one, so the server is asked for the value before any push.
     await expect(write("another")).rejects.toThrow("git ls-remote failed");
     expect(await write(current.version)).toMatchObject({ rejected: expect.stringContaining("git push failed") });
     http.isDown = false;

@@ -178,6 +178,7 @@ test("a branch that moves into the range just before the push is left there", as
   const { propose, git, tip, root, bare, openAdapter } = await openRepository();
   const patch = await propose("patch", { "app.txt": withLine(1, "one") }, { "app.txt": withLine(1, "two") });
   const middle = await git("rev-parse", `${patch.head}^`);
+  // The third argument of git is its command: just before the push the branch moves to the middle of the patch.
   const move = `[ "$3" != push ] || PATH="$OTHERS" git -C '${bare}' update-ref refs/heads/main ${middle}`;
   vi.stubEnv("PATH", await shadowProgram(root, "git", `${move}\nPATH="$OTHERS" exec git "$@"`));
   const racedAdapter = openAdapter();

@@ -136,6 +136,7 @@ describe("over ssh", () => {
 
   test("only the given key and host keys are used, and nothing else of the user", async () => {
     const { openAdapter, root, bare, show } = await gitBench();
+    // The last argument is the command for the server, which runs here instead.
     const path = await shadowProgram(
       root,
       "ssh",

@@ -67,6 +67,7 @@ async function makeFlagdSystem(): Promise<ScenarioSystem> {
   };
 }
 
+/** Two clones alternate, so that a clone often lacks the newest commits. */
 let cloneCount = 0;
 function makeGitSystem(): ScenarioSystem {
   return {
@@ -150,6 +151,7 @@ test.skipIf(!postgres)(
       makePostgresSystem(postgres!),
       makeWebhookSystem(),
     ];
+    // `PLANS=7-9` runs the scenarios of these seeds only.
     const [first = 1, last = rounds(5, 10, 1000)] = process.env["PLANS"]?.split("-").map(Number) ?? [];
     const { exports, ...counts } = await runPlanScenarios(systems, [first, last]);
     process.stderr.write(`plans: ${JSON.stringify(counts)}\n`);
@@ -192,6 +194,7 @@ test.skipIf(!postgres)("a plan of 20 entries is one transaction of Postgres and 
   expect(await listTransactions()).toHaveLength(1);
   expect(await countCommits()).toBe(before + 1);
   expect(await git(repository.bare, "log", "-1", "--format=%B", "main")).toContain(`Countersign-Change: ${id}\n`);
+  // Every second of the 20 entries is a file.
   expect((await git(repository.bare, "show", "--name-only", "--format=", "main")).split("\n")).toHaveLength(10);
   await api.must("rollback", id);
   expect(await listTransactions()).toEqual([]);

@@ -163,6 +163,7 @@ describe.skipIf(!server)("a Postgres column", () => {
   describe("a commit that is still running", () => {
     async function commitLate() {
       const { before, value } = await createTables();
+      // A deferred trigger runs during the commit, which waits there until the other connection releases its lock.
       await query(`create function app.edit() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock(1); return null; end $$;
         create constraint trigger edit after update on app.settings deferrable initially deferred
@@ -242,6 +243,7 @@ describe.skipIf(!server)("a Postgres column", () => {
 
   test("every part of the comparison counts: version, text and absence", async () => {
     const { before, system } = await createTables();
+    // A version is the id of the transaction that wrote the row, and a hash of its text.
     const [xmin, hash] = before.version.split(" ");
     const older = { ...before, version: `${Number(xmin) - 1} ${hash}` };
     const restored = { version: `${xmin} another-hash`, value: 1, raw: "1" };
@@ -254,11 +256,12 @@ describe.skipIf(!server)("a Postgres column", () => {
     expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
   });
 
-  test("values are kept after the table is rewritten, and applies go on", async () => {
+  test("after a rewrite of the table an apply is done, or reports the same value as a conflict", async () => {
     const { before, system } = await createTables();
     await query("vacuum full app.settings");
     expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toMatchObject({ done: true });
     const expected = await system.read(entry, neverAborted);
+    // Unlike `vacuum full`, this writes each row by a new transaction, so that its version changes.
     await query("alter table app.settings add column note text default random()::text");
     const other = { value: 2, version: "" };
     const result = await system.compareAndSet(entry, other, expected, attempt(), neverAborted);

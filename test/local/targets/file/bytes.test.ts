@@ -1,3 +1,4 @@
+/** Tests the bytes of a config file: odd names, content of other programs, broken files, and how a write replaces the file. */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -212,6 +213,7 @@ test("an edit made between reading and replacing is not lost", async () => {
   await adapter.rollback(a, neverAborted);
   expect((await content()).values).toEqual({ t1: { "ui.banner": "by hand" } });
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
+  // The adapter's records of previous values.
   expect(await store.list("effects", { limit: 10 })).not.toEqual([]);
 });
 
@@ -220,6 +222,7 @@ test("an apply to a file that another program keeps writing fails, and leaves th
   let edits = 0;
   const adapter = open(withHook(() => write({ edits: ++edits })));
   await expect(adapter.apply(a, neverAborted)).rejects.toThrow(/was written by another program at every try/);
+  // The adapter tries five times.
   expect(await content()).toEqual({ edits: 5 });
   expect(await fs.readdir(folder)).toEqual(["product.json"]);
 });
@@ -294,6 +297,7 @@ test("a write syncs a temporary file next to the file, renames it, and syncs the
     "rename to product.json",
     "sync deep",
     "sync new",
+    // The folder of this test.
     expect.stringMatching(/^sync file-adapter-/),
   ]);
   await adapter.rollback(a, neverAborted);

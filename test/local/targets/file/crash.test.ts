@@ -81,6 +81,7 @@ test.each(
   ]),
 )("$name with the process killed $when any step", async ({ before, operation, tested, was, is, when }) => {
   let [unchanged, changed, at] = [0, 0, 0];
+  // The last round is the first one whose operation needs fewer than `at` steps, so that nothing is killed.
   for (let isKilled = true; isKilled;) {
     at++;
     const { apply, rollback, verify, open, store, write, content } = await openFileAdapter();

@@ -72,6 +72,7 @@ test.each([1, 2, 3, 4, 5, 6])(
       const selected = pool[randomBelow(seed % 2 === 0 ? 200 : 12)]!;
       const operation = randomBelow(2) === 0 ? "apply" : "rollback";
       cutAt = ([undefined, undefined, undefined, "before", "after"] as const)[randomBelow(5)];
+      // A repeated operation writes nothing, so it cannot be cut.
       const isRepeated = expected.isRepeated(selected, operation);
       const outcome = await adapter[operation](selected, neverAborted).then(
         ({ result }) => result,

@@ -36,6 +36,7 @@ test("a rollback does not restore an edited record of the previous value", async
 test("an edited record of an earlier change is not restored after that change was rolled back", async () => {
   const { api, target, first, second } = await applyTwice();
   await editRecord(api, first, 999_999);
+  // From now on a rollback of `second` restores what `first` replaced.
   await api.must("rollback", first);
   expect((await api.act("rollback", second)).status).toBe(502);
   expect(await readLimit(target)).toBe(200);
