@@ -1,3 +1,4 @@
+/** Tests the anchor of checkpoints: a file to which they are appended, or a URL to which they are sent. */
 import { once } from "node:events";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

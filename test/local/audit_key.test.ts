@@ -1,3 +1,4 @@
+/** Tests which files are accepted as the key that signs checkpoints, and the errors for all others. */
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

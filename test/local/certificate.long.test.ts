@@ -310,6 +310,7 @@ describe("a defect is reported:", () => {
     ).toEqual(["intent"]);
     expect(listRules(verifyOne(replacePart("intent", "[]\n")))).toEqual(["intent"]);
     expect(listRules(verifyOne(replacePart("intent", "no json\n")))).toEqual(["intent"]);
+    // The first proof is valid, but of another change; the second is invalid, and its entry is not judged.
     expect(listRules(verifyOne(replacePart("proof", proof, 4)))).toEqual(["form", "content", "inclusion"]);
     expect(listRules(verifyOne(replacePart("proof", proof.replace("index 8", "index 7"), 4)))).toEqual(["inclusion"]);
     const removePart = (partName: string, at: number) => {

@@ -1,3 +1,4 @@
+/** Tests when cycles run: at intervals and after wake-ups, never two concurrently, and none after a stop. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Log } from "../../lib/kit/platform.ts";
 import { cycleTimer } from "../../local/cycle_timer.ts";

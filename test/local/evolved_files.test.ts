@@ -1,3 +1,4 @@
+/** Tests the files of self-evolution: which are written, listed, served and deleted, and which names are rejected. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";

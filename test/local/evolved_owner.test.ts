@@ -1,3 +1,4 @@
+/** Tests which log a folder of self-evolution files belongs to, so that two services never share one. */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+/** Tests the example host, which prints the values of the adapter's file, and the example's intent. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+/** Sends requests and parses responses byte for byte, which `fetch` does not allow. */
 import net from "node:net";
 
 /** Sends bytes unchanged and resolves with all received bytes when the server closes the connection. */

@@ -1,3 +1,4 @@
+/** Tests the lock of a state file, which only one process may hold, also after processes were killed. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -94,6 +95,7 @@ describe("between processes", () => {
   });
 });
 
+// Contenders listen on sockets with random names in the lock's folder; a smaller name has precedence, unless the lock is held.
 describe("a contender with", () => {
   const SMALLER = "0".repeat(16);
   const GREATER = "f".repeat(16);

@@ -1,3 +1,4 @@
+/** Tests the lines of the log, on which variables of the logging library have no effect. */
 import { afterEach, expect, test, vi } from "vitest";
 import { openLog } from "../../local/logger.ts";
 

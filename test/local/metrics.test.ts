@@ -1,3 +1,4 @@
+/** Tests the metrics of the service and of its process in the format of Prometheus. */
 import { spawnSync } from "node:child_process";
 import perfHooks from "node:perf_hooks";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -72,6 +73,7 @@ test("metrics of the product are the same after a restart and on other instances
   expect(listProductMetrics(second)).toEqual(listProductMetrics(await readMetrics(service)));
   expect(listProductMetrics(second)).toContain('countersign_applies_total{result="failed"} 1');
   expect(listProductMetrics(second)).toContain('countersign_decisions_total{decision="approved"} 2');
+  // The intent, the KPI, four entries of the first change, two of the second, and three of the third.
   expect(listProductMetrics(second)).toContain("countersign_audit_entries_total 11");
 });
 

@@ -1,3 +1,4 @@
+/** Tests the HTTP server on real sockets: invalid requests, limits, idle connections, and how it stops. */
 import http from "node:http";
 import net from "node:net";
 import { once } from "node:events";

@@ -1,3 +1,4 @@
+/** Tests the SHA-256 of Node. */
 import { expect, test } from "vitest";
 import { sha256 } from "../../local/node_ports.ts";
 

@@ -1,3 +1,4 @@
+/** Tests the options of the program and their environment variables, errors, warnings, and the capabilities that follow. */
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

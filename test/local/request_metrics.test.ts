@@ -1,3 +1,4 @@
+/** Tests the counts and the histogram of durations that each response adds to. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { registerRequestMetrics } from "../../local/request_metrics.ts";
@@ -18,6 +19,7 @@ test("a response is counted once by its status, and in each bucket from its dura
     lines.filter((line) => line.startsWith(start)).map((line) => line.split(" ").at(-1));
   expect(valuesOf(`countersign_http_requests_total{${labels}`)).toEqual(["2", "1"]);
   const buckets = lines.filter((line) => line.startsWith(`${name}_bucket`) && line.includes(labels));
+  // The bounds begin with 1 ms and 2.5 ms and end with 10 s; each bucket includes those before it.
   expect(buckets.map((line) => line.split(" ").at(-1)).join()).toBe("1,2,2,2,2,2,2,2,2,2,2,2,3");
   expect(buckets.at(-1)).toContain('le="+Inf"');
   expect(valuesOf(`${name}_sum{${labels}`)).toEqual([String(0.001 + 0.0011 + 11)]);

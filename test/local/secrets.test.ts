@@ -1,3 +1,4 @@
+/** Tests which secrets are accepted from a variable or a file. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** Tests the start and the stop of the program in this process, with its options, files and cycles. */
 import { once } from "node:events";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";

@@ -1,3 +1,4 @@
+/** Tests which files of the user interface are served, and with which headers. */
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -95,6 +95,7 @@ function makeVerifierKey(note: string): string {
   return `${name}+${id}+${Buffer.concat([Buffer.of(1), world.key.raw]).toString("base64")}`;
 }
 
+/** Exit codes: 0 valid, 1 a finding, 2 consistent, but compared with nothing outside of the log, 3 unusable input. */
 const CASES: [name: string, exit: number, args: string][] = [
   ["an export and nothing else", 2, "audit.jsonl"],
   ["a checkpoint", 0, "audit.jsonl --checkpoint note"],

@@ -1,3 +1,4 @@
+/** Verifies that both verifiers compare names as the service does, in many scripts. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { normalizeName } from "../../lib/changes/rules/names.ts";

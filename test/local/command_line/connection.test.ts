@@ -1,3 +1,4 @@
+/** Tests how the command line reaches the service: tokens, addresses, wrong arguments and their exit codes. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";

@@ -1,3 +1,4 @@
+/** Tests `countersign intent test` and `countersign intent diff`, which need no service. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+/** Tests the texts of the command line: tables, facts, and escaped invisible characters. */
 import { expect, test } from "vitest";
 import { formatFacts, formatTable, escapeInvisible, formatEntry } from "../../../local/command_line/text.ts";
 import { openCommandLine } from "./open_command_line.ts";

@@ -1,3 +1,4 @@
+/** Tests the verbs of the command line on a service in this process: what each sends, prints and returns. */
 import { AGENTS, STAGES } from "../../support/rollouts.ts";
 import { join } from "node:path";
 import { expect, test } from "vitest";

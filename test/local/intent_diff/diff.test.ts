@@ -1,3 +1,4 @@
+/** Tests the sentences about what a new intent allows or forbids, compared with the old one. */
 import { describe, expect, test } from "vitest";
 import { diffIntents } from "../../../local/intent_diff/diff.ts";
 import { makeIntent, type Manifest } from "../../support/intents.ts";

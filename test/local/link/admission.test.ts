@@ -1,3 +1,4 @@
+/** Tests which unauthenticated connections of the link stay open if there are too many. */
 import { expect, test } from "vitest";
 import { createAdmission, type UnauthenticatedPeer } from "../../../local/link/admission.ts";
 

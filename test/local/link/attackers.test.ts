@@ -1,3 +1,4 @@
+/** Tests the link against attackers on real sockets: replays, idle sockets, and forged insights. */
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { helloFrame } from "../../../lib/link/handshake.ts";

@@ -97,6 +97,7 @@ async function occupyConnections(at: { host: string; port: number }): Promise<So
     socket.resume();
     if (index % 5 === 1) socket.write(hello.subarray(0, 1 + random(hello.length - 1)));
     if (index % 5 === 2) socket.write(hello);
+    // Announces a frame of 1,024 bytes, to which the caller adds a byte now and then.
     if (index % 5 === 3) socket.write(Uint8Array.of(0, 0, 4, 0));
   }
   return sockets;

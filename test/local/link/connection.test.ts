@@ -1,3 +1,4 @@
+/** Tests the limits of a connection of the link: time, size and number of requests, and when it is closed. */
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";

@@ -1,3 +1,4 @@
+/** Tests insights between nodes, reconnections, secrets, and what the link transmits. */
 import { afterEach, describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import {

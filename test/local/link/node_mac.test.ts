@@ -1,3 +1,4 @@
+/** Tests the fast HMAC of the link, for Node. */
 import { expect, test } from "vitest";
 import { portableMac } from "../../../lib/link/keys.ts";
 import { nodeMac } from "../../../local/link/node_mac.ts";

@@ -1,3 +1,4 @@
+/** Tests the endpoints about peers: their list, and queries that are sent to them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { waitUntilLinked, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
 

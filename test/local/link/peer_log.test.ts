@@ -1,3 +1,4 @@
+/** Tests how a node notices that a peer's audit log was rewritten. */
 import { afterEach, describe, expect, test } from "vitest";
 import { storeCurrentCheckpoint } from "../../../lib/audit/checkpoint.ts";
 import { proveConsistency } from "../../../lib/audit/prove.ts";

@@ -32,6 +32,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
+/** A variable with an address, and settings for calls of the service, which these commands do not use. */
 const environment = (): Record<string, string> => ({
   ELSEWHERE: pathOf("elsewhere/state.json"),
   SVC_URL: "no address",
@@ -190,6 +191,7 @@ test("the owner closes a silent connection, and sets the fence for a later comma
   await api.propose();
   const source = await storeAddress(sourcePath(), {}).openForMove();
   const lockedBy = await lockFolder(sourcePath());
+  // The only file in the lock's folder is the owner's socket.
   const silent = connect(join(lockedBy, readdirSync(lockedBy)[0]!)).resume();
   await once(silent, "close");
 
@@ -260,6 +262,7 @@ test("an incomplete, edited or newer file is rejected before anything is touched
   const isAudit = (line: string): boolean => line.startsWith('["audit"');
   const withChangedEntry = (lines: string[]) =>
     lines.map((line) => (isAudit(line) ? line.replace("config", "confiG") : line));
+  // Keeps only entries that follow another one.
   const withoutFirstEntry = (lines: string[]) =>
     lines.filter((line, index) => !isAudit(line) || isAudit(lines[index - 1]!));
   const cases: [file: string, message: RegExp][] = [

@@ -1,3 +1,4 @@
+/** Tests scenarios of an intent: how they are read, played against a service, and compared. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

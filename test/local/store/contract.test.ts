@@ -1,3 +1,4 @@
+/** Runs the contract of stores on the file store, with small and large caches and journal files. */
 import { join } from "node:path";
 import { LAYOUT, type Layout } from "../../../lib/store/layout.ts";
 import { nodeFiles } from "../../../local/store/files.ts";

@@ -37,6 +37,7 @@ test("a removed sealed file is reported with the entries in it, which can still 
   const [, first, last] = /audit entries (\d+) to (\d+)/.exec(damage!.holds)!;
   const text = await readFile(sealedPath(3), "utf8");
   expect(Number(last) - Number(first)).toBeGreaterThan(0);
+  // The next file begins with the next entry.
   expect(JSON.parse(text.split("\n")[1]!)).toMatchObject({
     audit: expect.arrayContaining([Number(last) + 1]) as unknown,
   });

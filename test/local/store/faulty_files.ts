@@ -14,6 +14,7 @@ export function withFaults(files: Files, findError: FindFault): Files {
     return (...args: unknown[]) => {
       const error = findError(call, args);
       if (!error) return realCall(...args);
+      // These calls are synchronous; all others return promises.
       if (call === "readNow" || call === "writeNow" || call === "stat") throw error;
       return Promise.reject(error);
     };

@@ -116,6 +116,7 @@ test("commits during a sync share the next write and sync", async () => {
   const first = store.transact((tx) => tx.put("things", "first", 0));
   await layer.whenDelayed();
   const rest = Array.from({ length: 100 }, (_, n) => store.transact((tx) => tx.put("things", `r${n}`, n)));
+  // Transactions are decided in order, so all of them wait for the sync now.
   await new Promise<void>((decided) => void store.transact(() => decided()));
   release();
   await Promise.all([first, ...rest]);

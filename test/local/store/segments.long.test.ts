@@ -122,16 +122,16 @@ describe("the catalog file", () => {
 
   test("is written when it lacks some segments, and when the store is closed", async () => {
     const catalog = `${state}.journal.catalog`;
-    const countLines = async (): Promise<number> =>
+    const countListedSegments = async (): Promise<number> =>
       (JSON.parse((await readFile(catalog, "utf8")).split("\n")[0]!) as { segments: unknown[] }).segments.length;
     const store = await openTestStore(state, SMALL);
     await commit(store, 1, 60);
     await store.compact();
-    expect(store.status().segments - 1 - (await countLines())).toBeLessThan(4);
+    expect(store.status().segments - 1 - (await countListedSegments())).toBeLessThan(4);
     await rm(catalog);
     await commit(store, 61, 70);
     await store.close();
-    expect(await countLines()).toBe(store.status().segments - 1);
+    expect(await countListedSegments()).toBe(store.status().segments - 1);
   });
 });
 
@@ -188,8 +188,9 @@ describe("compaction", () => {
     expect(remaining.filter(([collection]) => collection === "audit").map(([, id]) => Number(id))).toEqual(
       Array.from({ length: 60 }, (_, index) => index + 1),
     );
-    const sealed = remaining.filter(([collection]) => collection === "meta").length;
-    expect(sealed).toBeLessThan(15);
+    // Each of the 60 commits wrote a version of `meta`.
+    const metaVersions = remaining.filter(([collection]) => collection === "meta").length;
+    expect(metaVersions).toBeLessThan(15);
     await store.close();
     await rm(state);
     for (const name of await readdir(folder)) if (name.endsWith(".catalog")) await rm(join(folder, name));

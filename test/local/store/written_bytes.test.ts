@@ -38,6 +38,7 @@ test("has the newest 16 MiB of batches shorter and longer than a chunk", () => {
   const start = 4 + long.length;
   for (let n = 0; n < 14; n++) written.add(start + n * MIB, batch);
   expect(textAt(written, 0)).toBe("old");
+  // These batches fill the sixteen chunks, so the next one takes the place of the oldest.
   written.add(start + 14 * MIB, Buffer.from("new\t"));
   expect(textAt(written, 0)).toBeUndefined();
   expect(textAt(written, start + 14 * MIB)).toBe("new");

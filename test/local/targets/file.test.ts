@@ -258,7 +258,7 @@ test("`changes` lists the owners and the latest 100; older ones are still known"
   const listed = Object.keys((await content()).changes);
   expect(listed).toEqual(["chg_first_2", "chg_owner", ...otherTenantChanges.slice(20).map((each) => each.change_id)]);
   const before = await content();
-  // Of `first`, only the last is in the list; the adapter's own records have the others.
+  // The list has only the last of `first`; the adapter's own records have all.
   expect(await Promise.all(first.map(verify))).toEqual(["rolled_back", "applied", "applied"]);
   expect([await apply(first[1]!), await rollback(first[0]!)]).toEqual(["applied", "superseded"]);
   expect(await content()).toEqual(before);
