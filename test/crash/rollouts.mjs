@@ -38,6 +38,7 @@ const LIMITS_MS = {
 };
 const SECRET = "the feeder's secret";
 const FEEDER = "agent:analytics";
+/** Operations whose durable lease is the order of a share. */
 const ORDERS = ["apply", "stage"];
 const STEPS = [
   { share: 1000, advance: "budget", min_hours: 0 },
@@ -177,6 +178,7 @@ const ends = { by_rule: 0, by_hand: 0 };
 /** Creates a slot that runs one rollout after another; the next step depends on the state in the service. */
 function newSlot(slot) {
   let rollout = undefined;
+  /** `worse`: step at which its KPI gets worse (-1: none); `end`: step at which it is rolled back by hand. */
   const newRollout = () => ({
     key: `rollout-${++count}`,
     worse: random() < 0.3 ? Math.floor(random() * 3) : -1,

@@ -103,6 +103,7 @@ await writeFile(join(folder, "log.jsonl"), log);
 const verified = spawnSync(process.execPath, ["dist/local/verify/main.js", join(folder, "log.jsonl")], {
   encoding: "utf8",
 });
+// 2: consistent, but compared with nothing outside of the log.
 if (verified.status !== 2) fail(`countersign-verify: ${verified.status} ${verified.stdout}${verified.stderr}`);
 if (!verified.stdout.includes("ops accepted")) fail(`countersign-verify does not report the loss: ${verified.stdout}`);
 say(
