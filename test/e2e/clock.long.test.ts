@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
+// The module shifts the clock by CLOCK_OFFSET_MS. SIGUSR2 advances it by CLOCK_STEP_MS, and with CLOCK_ELAPSES also the monotonic one.
 const ARGS = [...WITH_INTENT, "--state=state.json"];
 const HOUR_MS = 3600 * 1000;
 const SHIFTED = { NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}` };

@@ -12,6 +12,7 @@ async function prepareService(cwd: string, name: string) {
   const folder = join(cwd, name);
   await mkdir(folder);
   await writeIntent(folder, "intent.json", { product_id: name });
+  // By C2SP's signed-note, 4 is the type of a key for cosignatures, and 1 that of a log's key.
   const witness = keyPair(`${name}.example/witness`, 4);
   await writeFile(join(folder, "audit.pem"), keyPair(name, 1).pem, { mode: 0o600 });
   await writeFile(join(folder, "witness.pem"), witness.pem, { mode: 0o600 });
