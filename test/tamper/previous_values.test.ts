@@ -25,6 +25,7 @@ const FORGERIES: ((record: EffectRecord, other: EffectRecord) => EffectRecord)[]
   (record) => ({ ...record, state: "rolling_back" }),
 ];
 
+// The long run has other seeds than the short one.
 test.each(Array.from({ length: rounds(5, 15, 100) }, (_, seed) => (LONG ? 1000 : 0) + seed))(
   "rollbacks never restore a forged previous value: seed %i",
   async (seed) => {

@@ -226,12 +226,14 @@ async function requestActions(
     if (status < 300) await api.must("withdraw", body.change_id);
   }
   const minor = await api.post("propose", { tenant_id: "t1", kind: "config", summary: "s", ...MINOR });
+  // The scenario has used up the minor changes of the day.
   if (minor.status < 300) expect(minor.body.tier).toBe("standard");
   else expect(REJECTION_CODES).toContain(minor.body.code);
   const { change_id, text } = truth.approval;
   const again = await api.post("approve", { change_id, approver: "ana" }, { "idempotency-key": IDEMPOTENCY_KEY });
   if (again.status < 300) expect(again.text).toBe(text);
   else expect(REJECTION_CODES).toContain(again.body.code);
+  // The log gives no reason for a rollback by a guardrail.
   const { rolled_back } = await api.cycle().catch(() => ({ rolled_back: null }));
   expect(rolled_back).toBeNull();
 }
