@@ -36,6 +36,9 @@ interface Detail {
   suspension?: { reason: string };
 }
 
+/** Begins the name of an approver that is a mandate; its id follows. */
+const MANDATE = "mandate:";
+
 /** Reads a log from its beginning and checks it. */
 export async function checkLog(store: Store, { contested, cycleEnds }: Observations): Promise<LogFindings> {
   const findings: LogFindings = { applied: 0, suspensions: [], late: [], wrongly_applied: [] };
@@ -50,7 +53,9 @@ export async function checkLog(store: Store, { contested, cycleEnds }: Observati
     const { mandate_id = "", approver = "" } = detail;
     const consent = approved.get(change_id);
     if (event_type === "consent_decision" && detail.decision === "approved") {
-      if (approver.startsWith("mandate:")) approved.set(change_id, { mandate: approver.slice(8), isByPeople: false });
+      // Changes that only people approved are not tracked.
+      if (approver.startsWith(MANDATE))
+        approved.set(change_id, { mandate: approver.slice(MANDATE.length), isByPeople: false });
       else if (consent) consent.isByPeople = true;
     } else if (event_type === "change_applied") {
       findings.applied++;

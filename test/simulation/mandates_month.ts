@@ -273,7 +273,10 @@ async function resumeMandates(simulation: Simulation): Promise<void> {
         await sign(simulation, "mandate_resume", "mandate-resume", name, { mandate_id: value.mandate_id });
 }
 
-/** Causes the losses that begin at an hour. Each kind of loss has its own days. */
+/**
+ * Causes the losses that begin at an hour. Each kind of loss has its own days: 0 a guardrail, 1 a rollout that gets worse, 2 a value
+ * that another program contests, 3 a KPI below the floor of a mandate.
+ */
 async function causeLosses(simulation: Simulation, hour: number, every: number): Promise<void> {
   const { send, deps, target, day } = simulation;
   const isDue = (kind: number): boolean => every === 0 || day % every === kind;
