@@ -66,14 +66,15 @@ export async function checkLog(store: Store, { contested, cycleEnds }: Observati
       if (detail.status === "active") active.add(mandate_id);
     } else if (event_type === "mandate_suspended") {
       const { reason } = detail.suspension!;
-      const isContested = reason === "contested";
+      const rollback = causes.get(mandate_id);
       const contest =
-        isContested &&
-        [...contested.values()].findLast((found) => found.mandate_id === mandate_id && found.cycle <= cycle);
-      const rollback = reason === "rollback" && causes.get(mandate_id);
-      const from = (contest || causes.get(mandate_id))?.cycle ?? cycle;
-      const reasonWithActor = rollback ? `${reason} by ${rollback.by}` : reason;
-      findings.suspensions.push({ mandate_id, reason: reasonWithActor, cycle, cycles: cycle - from });
+        reason === "contested"
+          ? [...contested.values()].findLast((found) => found.mandate_id === mandate_id && found.cycle <= cycle)
+          : undefined;
+      // A KPI below its floor is noticed by the cycle that suspends the mandate.
+      const causeCycle = (contest ?? rollback)?.cycle ?? cycle;
+      const reasonWithActor = reason === "rollback" && rollback ? `${reason} by ${rollback.by}` : reason;
+      findings.suspensions.push({ mandate_id, reason: reasonWithActor, cycle, cycles: cycle - causeCycle });
       active.delete(mandate_id);
       causes.delete(mandate_id);
     }

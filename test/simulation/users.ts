@@ -22,6 +22,7 @@ export function uniform(seed: number): Uniform {
   return next;
 }
 
+/** Returns a number of the standard normal distribution (Box-Muller). */
 export const normal = (next: Uniform): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
 
 /** Value of a user, and of a ratio the denominator. */
