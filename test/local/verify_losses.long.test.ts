@@ -22,6 +22,7 @@ test("a receipt of a lost entry is explained by the loss that a person accepted"
   await api.propose();
   const lostEntry = (await api.propose()).audit_entry;
   await goBack(before);
+  // A write finds out that the log went back.
   await api.post("propose", { tenant_id: "t1", kind: "config", target: "a", summary: "b" });
   const { length, head } = (await readHead(store))!;
   const accepted = await api.post("audit/accept-loss", {

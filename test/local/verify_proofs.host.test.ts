@@ -91,6 +91,7 @@ async function createActionLog(intent: Manifest): Promise<AuditEntry[]> {
   const before = await copy();
   await api.propose();
   await goBack(before);
+  // A write finds out that the log went back.
   expect((await api.post("propose", PROPOSAL)).status).toBe(503);
   const { length, head } = (await readHead(store))!;
   const loss = { actor: "dora", note: "failover", length: String(length), head };

@@ -73,6 +73,7 @@ describe.skipIf(!hasSshKeygen)("with ssh-keygen", () => {
     const change = await line.answer(["show", id]);
     expect(change.signers).toMatchObject([{ approver: ANA, authenticated: "signature_unattended" }]);
     const sent = line.requests.filter(({ url }) => url.endsWith("/approve")).at(-1)!;
+    // The revision of the change that was shown.
     expect(sent.headers.get("if-match")).toBe('"1"');
     expect((await line.call(signArguments("revoke", id, "--yes"), REAL_PROGRAMS)).out).toContain("revoked");
   });

@@ -1,3 +1,4 @@
+/** Records the lines of a log, so that a test can wait for them. */
 import type { Log } from "../../../lib/kit/platform.ts";
 
 export interface Line {

@@ -28,6 +28,7 @@ describe("a location map of a sequence", () => {
       copy.append(batch);
       sizes.push(batch.locations.length);
     }
+    // A batch is one allocation of the map.
     expect(sizes).toEqual([16_384, 16_384, 40_000 - 2 * 16_384]);
     expect(copy.page({ limit: Infinity })).toEqual(locations.page({ limit: Infinity }));
   });

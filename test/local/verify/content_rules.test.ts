@@ -73,6 +73,7 @@ test.each<[what: string, steps: unknown[], messages: string[], counts: Detail, p
   ],
   ["a content twice", [proposal(), carried(), carried()], [NOT_BEHIND], { changes: 1 }],
   ["a content without an entry", [carried()], [NOT_BEHIND], {}],
+  // A content whose hash matches its entry is counted among `changes`, also if something else in it does not match.
   [
     "another apply_when",
     [proposal({ apply_when: undefined }), carried()],

@@ -73,17 +73,19 @@ interface Forgery {
 /** Returns a certificate whose entries are changed to match its contents and intents. */
 function certificate({ target = "ui.done", steps, content, intent, edits = {} }: Forgery): Input {
   const life = entriesOf(target);
-  const own = world.contents.get(life[0]!.change_id)!;
-  const body = content ? JSON.stringify(content(JSON.parse(own.content) as Detail)) : own.content;
+  const stored = world.contents.get(life[0]!.change_id)!;
+  const forgedContent = content ? JSON.stringify(content(JSON.parse(stored.content) as Detail)) : stored.content;
   const [manifest] = world.manifests.values();
-  const text = intent ? JSON.stringify(intent(JSON.parse(manifest!) as Detail)) : manifest!;
-  const over: Detail = { manifest_hash: sha256(text), ...(own.erased ? {} : { digest: sha256(body) }) };
-  const relinked = Object.fromEntries(life.map(({ id }) => [id, linked(over)]));
-  const first = content || intent ? edited(relinked) : [...world.entries];
-  const places = Object.entries(edits).map(([place, edit]) => [life[Number(place)]!.id, edit] as const);
-  const log = edited(Object.fromEntries(places), first);
+  const forgedIntent = intent ? JSON.stringify(intent(JSON.parse(manifest!) as Detail)) : manifest!;
+  // After an erasure the digest is still that of the complete content, which nobody has any more.
+  const digest: Detail = stored.erased ? {} : { digest: sha256(forgedContent) };
+  const links = linked({ manifest_hash: sha256(forgedIntent), ...digest });
+  const isLinkedAgain = content !== undefined || intent !== undefined;
+  const linkedLog = isLinkedAgain ? edited(Object.fromEntries(life.map(({ id }) => [id, links]))) : [...world.entries];
+  const editsById = Object.entries(edits).map(([index, edit]) => [life[Number(index)]!.id, edit] as const);
+  const log = edited(Object.fromEntries(editsById), linkedLog);
   const ids = (steps ?? life.map((_, index) => index)).map((index) => life[index]!.id);
-  const parts = { name: own.erased ? "erased" : "content", content: body, intents: [text], ids };
+  const parts = { name: stored.erased ? "erased" : "content", content: forgedContent, intents: [forgedIntent], ids };
   const files = { certificate: writeCertificate(world, log, parts), tlog: world.policy };
   return { files, args: ["certificate", "certificate", "--policy", "tlog"] };
 }
@@ -169,7 +171,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         steps: [0, 1, 3],
-        edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: withoutMembers("status") },
+        edits: { 0: (detail) => ({ ...detail, required_approvers: 1 }), 1: withoutMembers("status") },
       }),
   ],
   [
@@ -178,7 +180,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         steps: [0, 1, 3],
-        edits: { 0: (d) => ({ ...d, required_approvers: 1 }), 1: withStatus("approved") },
+        edits: { 0: (detail) => ({ ...detail, required_approvers: 1 }), 1: withStatus("approved") },
       }),
   ],
   [
@@ -195,7 +197,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a number of approvers that is text",
     1,
-    () => certificate({ edits: { 0: (d) => ({ ...d, required_approvers: "x" }) } }),
+    () => certificate({ edits: { 0: (detail) => ({ ...detail, required_approvers: "x" }) } }),
   ],
   [
     "an unknown tier",
@@ -203,7 +205,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         steps: [0, 1, 3],
-        content: (c) => ({ ...c, tier: "urgent" }),
+        content: (own) => ({ ...own, tier: "urgent" }),
         edits: { 0: withoutMembers("tier"), 1: withStatus("approved") },
       }),
   ],
@@ -213,19 +215,19 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         steps: [0, 1, 3],
-        content: (c) => ({ ...c, tier: "major" }),
+        content: (own) => ({ ...own, tier: "major" }),
         edits: { 0: withoutMembers("tier", "required_approvers"), 1: withStatus("approved") },
       }),
   ],
   [
     "an intent that requires fewer approvers of a major change than of a standard one",
     1,
-    () => certificate({ intent: (i) => withPolicy(i, { required_approvers: { standard: 2, major: 1 } }) }),
+    () => certificate({ intent: (own) => withPolicy(own, { required_approvers: { standard: 2, major: 1 } }) }),
   ],
   [
     "a consent of somebody who may not approve",
     1,
-    () => certificate({ intent: (i) => withPolicy(i, { approvers: ["ana", "bo"] }) }),
+    () => certificate({ intent: (own) => withPolicy(own, { approvers: ["ana", "bo"] }) }),
   ],
   ["consents without the groups that the intent requires", 1, () => certificateWithGroups()],
   ["consents with some of the groups", 1, () => certificateWithGroups(["release"])],
@@ -236,15 +238,15 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     1,
     () =>
       certificate({
-        intent: (i) => withPolicy(i, { self_approval: false }),
-        content: (c) => ({ ...c, proposer: "ana" }),
-        edits: { 0: (d) => ({ ...d, proposer: "ana" }) },
+        intent: (own) => withPolicy(own, { self_approval: false }),
+        content: (own) => ({ ...own, proposer: "ana" }),
+        edits: { 0: (detail) => ({ ...detail, proposer: "ana" }) },
       }),
   ],
   [
     "a minor change under an intent that has none",
     1,
-    () => certificate({ target: "ui.minor", intent: (i) => withPolicy(i, { minor: undefined }) }),
+    () => certificate({ target: "ui.minor", intent: (own) => withPolicy(own, { minor: undefined }) }),
   ],
   [
     "a minor change of a target that is not covered",
@@ -252,13 +254,13 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         target: "ui.minor",
-        intent: (i) => withPolicy(i, { minor: { kinds: ["config"], targets: ["x.*"] } }),
+        intent: (own) => withPolicy(own, { minor: { kinds: ["config"], targets: ["x.*"] } }),
       }),
   ],
   [
     "a minor change that reaches too many",
     1,
-    () => certificate({ target: "ui.minor", content: (c) => ({ ...c, affected_users: 101 }) }),
+    () => certificate({ target: "ui.minor", content: (own) => ({ ...own, affected_users: 101 }) }),
   ],
   [
     "a minor change of too high a risk",
@@ -266,21 +268,24 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         target: "ui.minor",
-        content: (c) => ({ ...c, risk: "high" }),
+        content: (own) => ({ ...own, risk: "high" }),
         edits: { 0: withoutMembers("risk") },
       }),
   ],
   [
     "a minor change that is not reversible",
     1,
-    () => certificate({ target: "ui.minor", content: (c) => ({ ...c, reversible: false }) }),
+    () => certificate({ target: "ui.minor", content: (own) => ({ ...own, reversible: false }) }),
   ],
   ["an intent that is a list", 1, () => certificate({ intent: () => [] })],
   [
     "an intent whose principals are text",
     1,
     () =>
-      certificate({ intent: (i) => ({ ...i, principals: "x" }), edits: { 1: removeSignature, 2: removeSignature } }),
+      certificate({
+        intent: (own) => ({ ...own, principals: "x" }),
+        edits: { 1: removeSignature, 2: removeSignature },
+      }),
   ],
   ["an erasure that nobody signed", 1, () => certificate({ target: "ui.gone", edits: { 2: removeSignature } })],
   [
@@ -294,19 +299,19 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       return certificate({
         target: "ui.gone",
         content: () => left,
-        edits: { 2: (d) => ({ ...d, remaining_digest: sha256(JSON.stringify(left)) }) },
+        edits: { 2: (detail) => ({ ...detail, remaining_digest: sha256(JSON.stringify(left)) }) },
       });
     },
   ],
   [
     "a minor change whose proposer is claimed under an intent with principals",
     1,
-    () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "token" }) } }),
+    () => certificate({ target: "ui.minor", edits: { 0: (detail) => ({ ...detail, authenticated: "token" }) } }),
   ],
   [
     "a minor change said to be signed, without a signature",
     1,
-    () => certificate({ target: "ui.minor", edits: { 0: (d) => ({ ...d, authenticated: "signature" }) } }),
+    () => certificate({ target: "ui.minor", edits: { 0: (detail) => ({ ...detail, authenticated: "signature" }) } }),
   ],
   [
     "a minor change of a person, said to be authenticated by an agent's secret",
@@ -314,8 +319,8 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         target: "ui.minor",
-        content: (c) => ({ ...c, proposer: "eve" }),
-        edits: { 0: (d) => ({ ...d, proposer: "eve", proposer_kind: "person" }) },
+        content: (own) => ({ ...own, proposer: "eve" }),
+        edits: { 0: (detail) => ({ ...detail, proposer: "eve", proposer_kind: "person" }) },
       }),
   ],
   [
@@ -356,7 +361,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       certificate({
         target: "ui.minor",
-        content: (c) => ({ ...c, proposer: "llm:m1" }),
+        content: (own) => ({ ...own, proposer: "llm:m1" }),
         edits: { 0: withoutMembers("proposer") },
       }),
   ],
@@ -367,7 +372,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       certificate({
         target: "ui.minor",
         intent: ({ principals: _, ...rest }) => rest,
-        edits: { 0: (d) => ({ ...d, authenticated: "claimed", proposer_kind: "unknown" }) },
+        edits: { 0: (detail) => ({ ...detail, authenticated: "claimed", proposer_kind: "unknown" }) },
       }),
   ],
   [
@@ -378,7 +383,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "a late note of another item than the one signed",
     1,
-    () => exportInput(edited({ [findLateNoteId()]: (d) => ({ ...d, item: "rationale" }) })),
+    () => exportInput(edited({ [findLateNoteId()]: (detail) => ({ ...detail, item: "rationale" }) })),
   ],
   ["a late note without an item", 1, () => exportInput(edited({ [findLateNoteId()]: withoutMembers("item") }))],
   ["a log as it is", 0, () => exportInput(world.entries)],
@@ -388,7 +393,9 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     1,
     () =>
       exportInput(
-        edited({ [findApprovalId("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: ["approved"] }) }),
+        edited({
+          [findApprovalId("ana")]: (detail) => ({ ...(removeSignature(detail) as Detail), decision: ["approved"] }),
+        }),
       ),
   ],
   [
@@ -396,7 +403,9 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     1,
     () =>
       exportInput(
-        edited({ [findApprovalId("ana")]: (d) => ({ ...(removeSignature(d) as Detail), decision: "constructor" }) }),
+        edited({
+          [findApprovalId("ana")]: (detail) => ({ ...(removeSignature(detail) as Detail), decision: "constructor" }),
+        }),
       ),
   ],
   [
@@ -405,15 +414,15 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     () =>
       exportInput(
         edited({
-          [findApprovalId("ana")]: (d) =>
-            JSON.stringify({ ...(removeSignature(d) as Detail), x: 0 }).replace('"x":0', `"x":${nested(20_000)}`),
+          [findApprovalId("ana")]: (detail) =>
+            JSON.stringify({ ...(removeSignature(detail) as Detail), x: 0 }).replace('"x":0', `"x":${nested(20_000)}`),
         }),
       ),
   ],
   [
     "a signed consent whose detail is no JSON",
     1,
-    () => exportInput(edited({ [findApprovalId("ana")]: (d) => `${JSON.stringify(d)}x` })),
+    () => exportInput(edited({ [findApprovalId("ana")]: (detail) => `${JSON.stringify(detail)}x` })),
   ],
   [
     "a signature in DER that is written otherwise",
@@ -475,16 +484,16 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
   [
     "an intent that is recorded twice, the second time without principals",
     1,
-    () => exportInput(repeatFirstEntry((d) => ({ ...d, principals: {} }))),
+    () => exportInput(repeatFirstEntry((detail) => ({ ...detail, principals: {} }))),
   ],
-  ["an intent that is recorded twice alike", 0, () => exportInput(repeatFirstEntry((d) => d))],
+  ["an intent that is recorded twice alike", 0, () => exportInput(repeatFirstEntry((detail) => detail))],
   [
     "an intent whose entry does not name the keys of its manifest",
     1,
     () => {
       // Without signatures no later entry is judged by these keys.
       const all = Object.fromEntries(world.entries.map(({ id }) => [id, removeSignature]));
-      const entries = edited({ ...all, 1: (d) => ({ ...d, principals: {} }) });
+      const entries = edited({ ...all, 1: (detail) => ({ ...detail, principals: {} }) });
       const input = exportInput(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
       return input;
     },
@@ -557,11 +566,11 @@ test.each(CASES)("%s: exit %i of both verifiers", async (_, exit, make) => {
 test("a name that hides a finding from a terminal is escaped", async () => {
   const name = "x\u001b[2K\u001b[8m\u202e\u0085";
   const entries = edited({
-    1: (d) => ({
-      ...d,
-      principals: { ...(d["principals"] as Detail), [name]: { kind: "person", keys: ["SHA256:x"] } },
+    1: (detail) => ({
+      ...detail,
+      principals: { ...(detail["principals"] as Detail), [name]: { kind: "person", keys: ["SHA256:x"] } },
     }),
-    [findApprovalId("ana")]: (d) => ({ ...(removeSignature(d) as Detail), approver: name }),
+    [findApprovalId("ana")]: (detail) => ({ ...(removeSignature(detail) as Detail), approver: name }),
   });
   const args = writeInput(exportInput(entries));
   let said = "";

@@ -57,7 +57,7 @@ function oddProof(proof: Detail, below: Below): Detail {
   return { ...proof, signature: der.toString("base64url") };
 }
 
-/** Returns the text of a detail with a random change. */
+/** Returns the text of a detail with a random change: as JSON or as text, without its signature, with another, or signed again. */
 function bentDetail(world: FuzzWorld, entry: AuditEntry, below: Below): string {
   const detail = read(entry);
   const { proof, statement: _, key: _key, ...unsigned } = detail;
@@ -167,18 +167,23 @@ function certificateInput(world: FuzzWorld, below: Below): Input {
   const [change, { content, erased }] = pick(below, [...world.contents]);
   const ids = world.entries.filter((entry) => entry.change_id === change && isDeciding(entry)).map(({ id }) => id);
   const manifest = [...world.manifests.values()][0]!;
-  let [log, body, intent, own] = [world.entries, content, manifest, ids];
+  let [log, body, intent, includedIds] = [world.entries, content, manifest, ids];
   // 0: fewer entries; 1: another order; 2: another content; 3: another intent; 4: none; 5 to 7: changed entries, 5 and 6 also 2 and 3.
   const how = below(8);
-  if (how === 0) own = ids.filter(() => below(3) > 0);
-  if (how === 1) own = ids.toSorted(() => below(3) - 1);
+  if (how === 0) includedIds = ids.filter(() => below(3) > 0);
+  if (how === 1) includedIds = ids.toSorted(() => below(3) - 1);
   if (how > 4) ({ entries: log } = bentLog(world, below, ids));
   if (how === 2 || how === 5) body = bentJson(JSON.parse(content), below);
   if (how === 3 || how === 6) intent = bentJson(JSON.parse(manifest), below);
   if (body !== content || intent !== manifest) log = linked(world, log, { change, body, erased, intent }, below);
-  if (own.length === 0) own = ids;
+  if (includedIds.length === 0) includedIds = ids;
   const intents = below(10) === 0 ? [] : [intent];
-  const text = writeCertificate(world, log, { name: erased ? "erased" : "content", content: body, intents, ids: own });
+  const text = writeCertificate(world, log, {
+    name: erased ? "erased" : "content",
+    content: body,
+    intents,
+    ids: includedIds,
+  });
   const files: Input["files"] = { certificate: below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
   const args = ["certificate", "certificate"];
   if (below(5) > 0) args.push("--policy", "tlog");

@@ -21,8 +21,8 @@ let entries: AuditEntry[];
 let honest: string;
 let files: string[];
 
-/** Returns the certificate with another log; `other` adds an intent, `from` is a certificate of another content. */
-function certify(log: readonly AuditEntry[], other?: string, from = honest): string {
+/** Returns a certificate of another log; `addedIntent` is added to its intents, `from` may be a certificate of another content. */
+function certify(log: readonly AuditEntry[], addedIntent?: string, from = honest): string {
   const all = rehashed(log, 0);
   const leaves = all.map((entry) => data(entry.current_hash));
   const proofs = all
@@ -42,12 +42,12 @@ function certify(log: readonly AuditEntry[], other?: string, from = honest): str
     );
   let isFirst = true;
   return rebuildCertificate(from, (part, name) => {
-    if (name === "intent" && other !== undefined) return [part, `${other}\n`];
+    if (name === "intent" && addedIntent !== undefined) return [part, `${addedIntent}\n`];
     if (name !== "proof") return part;
     // The first proof is replaced by all new ones, and the others are removed.
-    const given = isFirst ? proofs : null;
+    const replacement = isFirst ? proofs : null;
     isFirst = false;
-    return given;
+    return replacement;
   });
 }
 

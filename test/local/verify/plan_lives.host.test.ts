@@ -30,9 +30,10 @@ function forgeStates(entries: readonly AuditEntry[]): string[] {
     const worst = detail.sets.filter(({ host }) => host === detail.host);
     // The state of the plan is the worst of its targets. A forgery contradicts it if the only target in that state gets
     // another, or if a target in a better state gets the worst of all, `unknown`.
-    const replaced = worst.length === 1 ? worst[0]! : detail.sets.find(({ host }) => host !== detail.host);
-    const host = worst.length === 1 ? STATES.find((one) => one !== replaced!.host)! : "unknown";
-    if (!replaced || (worst.length > 1 && detail.host === "unknown")) return [];
+    const [onlyWorst] = worst.length === 1 ? worst : [];
+    const replaced = onlyWorst ?? detail.sets.find(({ host }) => host !== detail.host);
+    if (!replaced || (!onlyWorst && detail.host === "unknown")) return [];
+    const host = onlyWorst ? STATES.find((one) => one !== onlyWorst.host)! : "unknown";
     const sets = detail.sets.map((one) => (one === replaced ? { ...one, host } : one));
     const forged = entries.with(at, { ...entry, detail: JSON.stringify({ ...detail, sets }) });
     return [toText(forged), toText(rehashed(forged, 0))];
