@@ -40,6 +40,7 @@ function recordOpened(path, flags, fd) {
   if (isCreated) appendRecord({ op: "create", path: resolve(path), empties: isEmptied });
 }
 
+// `mode` may be omitted, so that the callback is the third argument.
 fs.open = (path, flags, mode, callback = mode) =>
   original.open(path, flags, typeof mode === "number" ? mode : 0o666, (error, fd) => {
     if (!error) recordOpened(path, flags, fd);

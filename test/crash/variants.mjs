@@ -6,7 +6,7 @@ import * as esbuild from "esbuild";
 const root = join(import.meta.dirname, "../..");
 const pauseCode = (ms) => `await new Promise((resolve) => globalThis.setTimeout(resolve, ${ms}));`;
 
-/** Name, the faults that the harness may report, source file, and pairs of a text and its replacement. */
+/** Name, the faults that the harness may report, source file, and pairs of a text and its replacement (`$&`: the text). */
 export const VARIANTS = [
   [
     "nothing removed",
