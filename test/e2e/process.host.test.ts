@@ -85,6 +85,7 @@ describe.concurrent("a start", () => {
       answers.push(await curl(command.replace("CHANGE_ID", id).replace("$SVC_ADMIN_TOKEN", "t0ken")));
     }
     expect(answers.map(({ status }) => status)).toEqual(["pending_consent", "approved", "applied", undefined]);
+    // The intent, the proposal, the approval and the apply.
     expect(answers[3]).toMatchObject({ valid: true, length: 4 });
     expect(JSON.parse(await readFile(join(cwd, "config.json"), "utf8"))).toMatchObject({ state: "applied" });
   });

@@ -26,6 +26,7 @@ async function makeSubject(layout: Layout, segmentBytes: number, memoryBytes = 0
   };
 }
 
+/** A layout in which the collections of the contract are in a block of `state.json`, which is kept in memory. */
 const IN_MEMORY_LAYOUT: Layout = {
   ...LAYOUT,
   blocks: { block: ["things", "others", "values", "odd", "counters", "places", "meta", "c0", "c1", "c2", "c3"] },

@@ -44,12 +44,16 @@ export interface Carried {
 export interface FuzzWorld {
   entries: AuditEntry[];
   carried: Carried[];
+  /** Signers by the names of their people. */
   pens: Record<string, Signer>;
+  /** The passkey of eve. */
   raw: RawPasskey;
+  /** The key that signs checkpoints of the log. */
   key: SigningKey;
   witness: ReturnType<typeof keyPair>;
   /** By change: the content, and whether it is what an erasure left. */
   contents: Map<string, { content: string; erased: boolean }>;
+  /** Intents by their hash. */
   manifests: Map<string, string>;
   /** A tlog-policy that trusts the log and requires its witness. */
   policy: string;

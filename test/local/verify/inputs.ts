@@ -129,6 +129,7 @@ function bentLog(
 function exportInput(world: FuzzWorld, below: Below): Input {
   const { entries, carried } = below(4) === 0 ? world : bentLog(world, below);
   const withContents = below(2) === 0;
+  // An export sometimes has contents that the arguments do not announce.
   const text = writeExport(entries, withContents || below(20) === 0 ? carried : []);
   const files: Input["files"] = { "audit.jsonl": below(4) === 0 ? bentBytes(Buffer.from(text), below) : text };
   const args = ["audit.jsonl", ...(withContents ? ["--changes"] : [])];
@@ -138,6 +139,7 @@ function exportInput(world: FuzzWorld, below: Below): Input {
     const note = makeCheckpoint(entries, 1 + below(entries.length), world.key);
     const cosigned = note + world.witness.cosigned(note.slice(0, note.indexOf("\n\n") + 1), 1_800_000_000);
     files["note"] = below(3) === 0 ? bentText(cosigned, below) : cosigned;
+    // The file of an anchor: each line is JSON with a checkpoint.
     if (below(8) === 0)
       files["note"] = `${JSON.stringify({ at: "", checkpoint: cosigned })}\n${bentText(cosigned, below)}`;
     args.push("--checkpoint", "note");

@@ -13,7 +13,10 @@ export interface Judged {
   stderr: string;
 }
 
-/** Caches results of signature checks: most inputs have one other entry than the input before, so their signatures repeat. */
+/**
+ * Caches results of signature checks: most inputs have one other entry than the input before, so their signatures repeat. The
+ * status 99 stands for an exception, which no input may cause.
+ */
 const DRIVER = `
 import contextlib, functools, io, json, sys
 sys.dont_write_bytecode = True
