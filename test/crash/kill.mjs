@@ -160,7 +160,9 @@ async function proveVariants(folder) {
     const isExpectedFault = first !== undefined && kinds.includes(first.kind);
     if (kinds === "" ? !first : isExpectedFault) expectedResults++;
     const firstFault = first && `${first.kind}: ${first.text.replaceAll(`${home}/`, "").slice(0, 160)}`;
-    const verdict = first ? (isExpectedFault ? "caught" : "WRONG FAULT") : kinds === "" ? "passes" : "NOT CAUGHT";
+    const withFault = isExpectedFault ? "caught" : "WRONG FAULT";
+    const withoutFault = kinds === "" ? "passes" : "NOT CAUGHT";
+    const verdict = first ? withFault : withoutFault;
     say(`${name.padEnd(44)} ${verdict} after ${counts.kills} kills${firstFault ? `: ${firstFault}` : ""}`);
   }
   return expectedResults === VARIANTS.length;
