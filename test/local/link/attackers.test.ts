@@ -42,6 +42,7 @@ describe("an attacker", () => {
 
   test("with 500 idle sockets does not keep peers from connecting", async () => {
     const node = await startNode({ name: "1", ...acme, listenAt: at("127.0.0.1") });
+    // Half of them come from the address of the peer.
     const sockets = await Promise.all(
       Array.from({ length: 500 }, (_, i) => openSilentSocket(node.at, i % 2 ? "127.0.0.1" : `127.0.1.${i % 100}`)),
     );
@@ -72,6 +73,7 @@ describe("an attacker", () => {
     const hello = helloFrame(RAW_PEER_IDENTITY, deriveSecretKey(SECRET).kid, new Uint8Array(32));
     const sockets = await Promise.all(
       Array.from({ length: 64 }, async (_, i) => {
+        // Eight connections from each of eight addresses, as many as the node admits.
         const socket = await openSilentSocket(node.at, `127.0.1.${1 + (i % 8)}`);
         socket.write(hello);
         await once(socket, "data");

@@ -71,7 +71,10 @@ export const storedRecords = (content: Content): Content =>
 /** Collections that `workloadWrites` writes to. */
 export const COLLECTIONS = ["audit", "meta", "counts", "changes", "live"];
 
-/** Returns the writes of the n-th transaction (from 1) of a workload like the service's: an audit entry, the head, changes. */
+/**
+ * Returns the writes of the n-th transaction (from 1) of a workload like the service's: an audit entry, the head, and changes. Nine
+ * changes take turns, so that records are overwritten, and every tenth transaction deletes one.
+ */
 export function workloadWrites(n: number): Write[] {
   const change = `chg_${String(n % 9).padStart(3, "0")}`;
   const state = ["pending", "approved", "applied"];
