@@ -18,8 +18,10 @@ export interface ChainLink {
 /** The end of the log before it was lost. */
 export interface LostEnd {
   length: number;
-  /** `null` if an unknown number of entries after `length` may be lost. */
+  /** `null` if an unknown number of entries after `length` may be lost; `""` if only a checkpoint shows the end. */
   head: string | null;
+  /** Merkle root of that checkpoint, hex. */
+  root?: string;
 }
 
 /** An accepted loss, as its entry states it. */

@@ -55,7 +55,7 @@ export async function verifyAgainstAnchor(deps: CheckpointDeps): Promise<void> {
       }
       const breach = { ...error.breach, reason: `against the anchor: ${error.message}` };
       // Only a checkpoint beyond the log's end shows a lost end. It does not contain the hash of its last entry.
-      const known = { length: checkpoint.length, head: "" };
+      const known = { length: checkpoint.length, head: "", root: checkpoint.root };
       return reportBreach({ store, integrity, log }, breach, {
         known: checkpoint.length > head.length ? known : undefined,
       });

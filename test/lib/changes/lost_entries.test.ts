@@ -4,9 +4,11 @@ import { maintainCheckpoint } from "../../../lib/audit/anchor.ts";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { reportBreach } from "../../../lib/audit/report_breach.ts";
 import { makeAnchor } from "../../support/anchor.ts";
+import type { Store } from "../../../lib/store/store.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
+import { lengthen } from "../audit/synthetic_log.ts";
 import { chainFault } from "../../support/independent_chain.ts";
 import { passkey } from "../../support/passkeys.ts";
 import { rewindingStore, type RewindingStore } from "../../support/rewinding_store.ts";
@@ -92,6 +94,50 @@ describe("the next write detects that entries were lost", () => {
     const { api, other } = await startTwoProcesses();
     for (const client of [api, other, other, api, api, other]) expect((await propose(client)).status).toBe(201);
     expect(chainFault(await api.audit())).toBeNull();
+  });
+});
+
+describe("a loss that only the anchor shows", () => {
+  /** Loses an entry under an anchored checkpoint, which a new process detects; `complete` is the store before. */
+  async function loseAnchoredEntry() {
+    const anchor = makeAnchor();
+    const { api, store } = await startTwoProcesses({ anchor });
+    const backup = await store.copy();
+    await propose(api);
+    const complete = await store.copy();
+    await maintainCheckpoint(api.deps);
+    await store.goBack(backup);
+    const newProcess = makeCore(await restartDeps(api.deps, { anchor }));
+    expect(await propose(newProcess)).toMatchObject(CHAIN_BROKEN);
+    return { api, anchor, complete, store: store.store };
+  }
+
+  /** Copies the last entry and the head from another store, as an operator who brings lost records back. */
+  async function copyEnd(from: Store, to: Store) {
+    const [last] = await from.list("audit", { limit: 1, reverse: true });
+    const head = (await readHead(from))!;
+    await to.transact((tx) => {
+      tx.put("audit", last!.id, last!.value);
+      tx.put("meta", "chain", head);
+    });
+  }
+
+  test.each(["with", "without"])("ends with the entries back and a restart %s the anchor", async (way) => {
+    const { api, anchor, complete, store } = await loseAnchoredEntry();
+    await copyEnd(complete, store);
+    const restarted = makeCore(await restartDeps(api.deps, way === "with" ? { anchor } : {}));
+    expect((await propose(restarted)).status).toBe(201);
+    expect(await store.get("meta", "breach")).toBeUndefined();
+  });
+
+  test("stays without the entries, or with others in their place, also without the anchor", async () => {
+    const { api, store } = await loseAnchoredEntry();
+    expect(await propose(makeCore(await restartDeps(api.deps)))).toMatchObject(CHAIN_BROKEN);
+    for (const entries of [1, 5]) {
+      await lengthen(api.deps, entries);
+      expect(await propose(makeCore(await restartDeps(api.deps)))).toMatchObject(CHAIN_BROKEN);
+    }
+    expect((await store.get("meta", "breach"))!.value.known).toMatchObject({ length: 3, head: "" });
   });
 });
 
