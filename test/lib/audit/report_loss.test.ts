@@ -1,9 +1,13 @@
 /** A service that starts with a log that lost entries serves reads; it accepts changes after a person accepts the loss. */
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { reportLoss } from "../../../lib/audit/report_loss.ts";
 import type { StoreFaults } from "../../../lib/store/faults.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
+import type { Store } from "../../../lib/store/store.ts";
+import { openTestStore, temporaryFolder } from "../../local/store/open_test_store.ts";
 import { PROPOSAL } from "../../support/client.ts";
 import { type Core, core, makeCore } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
@@ -81,4 +85,25 @@ test("a log that lost the record of its head continues after its last entry", as
     body: { known: { length: end!.length, head: null } },
   });
   expect((await propose(restarted)).status).toBe(201);
+});
+
+test("a store whose newest file is put back without state.json accepts changes after a restart", async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, "state.json");
+  const open = async () => (await openTestStore(path, { segmentBytes: 8000 })) as unknown as Store;
+  const api = await core({ store: await open() });
+  for (let count = 0; count < 20; count++) await propose(api);
+  const end = await readHead(api.deps.store);
+  await api.deps.store.close();
+  await rename(`${path}.journal.jsonl`, join(folder, "journal"));
+  const broken = makeCore(await restartDeps(api.deps, { store: await open() }));
+  expect(await propose(broken)).toMatchObject(BROKEN);
+  expect((await readHead(broken.deps.store))!.length).toBeLessThan(end!.length);
+  await broken.deps.store.close();
+  await rename(join(folder, "journal"), `${path}.journal.jsonl`);
+  // It shows commits of the journal that was begun without the missing file.
+  await rm(path);
+  const restored = makeCore(await restartDeps(api.deps, { store: await open() }));
+  expect(await readHead(restored.deps.store)).toEqual(end);
+  expect((await propose(restored)).status).toBe(201);
 });
