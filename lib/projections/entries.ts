@@ -2,7 +2,7 @@
 import type { AuditEntry } from "../audit/entry.ts";
 import type { Actor } from "../changes/rules/actor.ts";
 import type { Change } from "../changes/rules/change.ts";
-import { type EventDetail, parseDetail } from "../changes/rules/event.ts";
+import { type EventDetail, type PlanTarget, parseDetail } from "../changes/rules/event.ts";
 import type { Reading } from "../rollout/rule.ts";
 
 /** Members of an entry's detail that projections read, depending on its type. */
@@ -17,6 +17,7 @@ interface EntryFacts extends EventDetail {
   by?: string;
   actor?: string | null;
   adapter?: object | null;
+  sets?: readonly (PlanTarget & Pick<EntryFacts, "adapter">)[];
   E?: number | null;
   /** Figures of a decision on a rollout. */
   readings?: readonly Reading[];

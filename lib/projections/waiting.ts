@@ -42,11 +42,11 @@ export const successorPrefix = (changeId: string): string => `${changeId}:`;
 
 export const waiting: Projection<State> = {
   name: "waiting",
-  version: 4,
+  version: 5,
   collections: ["waiting", "successors"],
   start: { counts: {}, adapter_error: null },
   async apply(context, entry) {
-    const { status, from = "pending_consent", adapter, error, supersedes } = entry.facts;
+    const { status, from = "pending_consent", adapter, sets, error, supersedes } = entry.facts;
     switch (entry.event_type) {
       case "change_proposed":
         if (supersedes !== undefined) context.tx.put("successors", successorPrefix(supersedes) + entry.change_id, true);
@@ -63,9 +63,10 @@ export const waiting: Projection<State> = {
       case "change_apply_failed":
       case "change_rollback_failed":
         context.state = { ...context.state, adapter_error: error ?? null };
+        return;
     }
-    // Only the entry of a success names an adapter.
-    if (adapter) context.state = { ...context.state, adapter_error: null };
+    // The entry of a success names the adapter, that of a plan for each target; null if no system carries it.
+    if (adapter || sets?.some((target) => target.adapter)) context.state = { ...context.state, adapter_error: null };
   },
 };
 
