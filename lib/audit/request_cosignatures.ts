@@ -17,7 +17,7 @@ declare module "../store/store.ts" {
 export interface WitnessState {
   /** The checkpoint with the log's signature, `""` before the first. */
   note: string;
-  /** The verifier key of that checkpoint, and the time when it was made. */
+  /** The verifier key of that checkpoint, `""` if it is unsigned, and the time when it was made. */
   key: string;
   made: string;
   length: number;
@@ -203,7 +203,7 @@ export function findMostCosigned(states: WitnessStates, length: number): Checkpo
 
 function parseState({ note, key, made }: WitnessState): Checkpoint | undefined {
   const head = parseCheckpoint(note);
-  return head && { ...head, note, key, at: made };
+  return head && { ...head, note, key: key || null, at: made };
 }
 
 /** Appends the known cosignatures to a checkpoint. */

@@ -85,6 +85,18 @@ test("checkpoints are cosigned as the log grows, and returned with the cosignatu
   expect(await witnessCapability(deps)).toMatchObject({ status: "available", reason: null });
 });
 
+test("a cosigned checkpoint without a key of the log is returned as unsigned", async () => {
+  const { deps } = await createWatchedLog(3);
+  await growAndMaintain(deps, 1);
+  expect(await requestCheckpoint(deps, "?cosigned=1")).toMatchObject({
+    signed: true,
+    key: expect.stringContaining("+"),
+  });
+  const record = (await deps.store.list("witnesses", { limit: 1 }))[0]!;
+  await deps.store.transact((tx) => tx.put("witnesses", record.id, { ...record.value, key: "" }));
+  expect(await requestCheckpoint(deps, "?cosigned=1")).toMatchObject({ signed: false, key: null });
+});
+
 test("a cosignature still counts for its checkpoint while the witness cosigns the next one", async () => {
   const { deps } = await createWatchedLog(3);
   await growAndMaintain(deps, 1);
