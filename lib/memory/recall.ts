@@ -28,7 +28,7 @@ import type { Search } from "./search_index.ts";
 /** A found memory. */
 export const foundMemorySchema = z
   .object({
-    id: z.string().meta({ description: "Id of the memory.", examples: ["decision:7"] }),
+    id: z.string().meta({ description: "Id of the memory.", examples: ["mem_0000000007000000"] }),
     kind: z.enum(MEMORY_KINDS).describe("Kind of memory."),
     basis: z.enum(["record", "said"]).describe("record: from the audit log; said: unverified words of a person."),
     author: z

@@ -23,7 +23,7 @@ const share = z.number().min(0).max(1).nullable();
 const provenanceSchema = z.object({
   injected: z.boolean().describe("Whether memories went into it."),
   reply_id: z.string().meta({ description: "Id of the reply.", examples: ["msg_019a8f3e…"] }),
-  memory_ids: z.array(z.string()).meta({ description: "Which memories.", examples: [["decision:7"]] }),
+  memory_ids: z.array(z.string()).meta({ description: "Which memories.", examples: [["mem_0000000007000000"]] }),
   mode: z.enum(["rules", "llm"]).describe("Who worded it: rules or a model."),
   at: z.string().meta({ description: "When.", format: "date-time" }),
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { foundMemorySchema } from "../../lib/memory/recall.ts";
 import { DAY } from "../support/clock.ts";
 import { chatService } from "../lib/chat/chat_service.ts";
 
@@ -25,6 +26,10 @@ test("a search returns matching memories, the best first", async () => {
       score: expect.any(Number),
       ref: change_id,
     });
+});
+
+test("the API description shows a memory id as the service makes it", () => {
+  expect(foundMemorySchema.shape.id.meta()?.["examples"]).toEqual([expect.stringMatching(/^mem_\d{16}$/)]);
 });
 
 test("of memories with the same text the newer comes first", async () => {
