@@ -140,6 +140,10 @@ def compute_entry_hash(entry):
     return hashed.hexdigest()
 
 
+NO_ENTRY = "the line is not an entry in the exact form that the service writes"
+CONTENT = "the line is the content of a change or an intent: verify an export with contents with --changes"
+
+
 class Chain:
     """Verifies the chain line by line; after a broken line it continues from the values of that line, so one fault is reported once."""
 
@@ -155,7 +159,7 @@ class Chain:
         entry, last = parse_entry(line), self.last
         self.last = self.entry = entry
         if entry is None:
-            return self.finding(None, "form", "the line is not an entry in the exact form that the service writes")
+            return self.finding(None, "form", CONTENT if is_content_line(line) else NO_ENTRY)
         if self.origin is None:
             self.origin = entry["origin"]
         if entry["origin"] != self.origin:

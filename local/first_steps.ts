@@ -23,7 +23,7 @@ export function listFirstSteps(url: string, intent: Intent, needsToken: { writes
       return `${post} -d change_id=CHANGE_ID -d approver=${approver} ${api}/approve`;
     return canUseFile
       ? `${countersign("approve")} CHANGE_ID --approver ${approver} --key KEY_FILE`
-      : `${url}/changes/CHANGE_ID`;
+      : `${url}/#/changes/CHANGE_ID`;
   };
   const proposer = findPlainName(Object.keys(signing.keys).filter((name) => name !== approver)) ?? "PROPOSER";
   const propose =

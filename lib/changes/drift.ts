@@ -40,7 +40,7 @@ export const driftSchema = once(() =>
     result: z
       .enum(["in_sync", "drifted", "missing"])
       .nullable()
-      .describe("The worst finding; null without adapter or check."),
+      .describe("The worst finding; null without adapter or check, and if a place could not be read."),
     in_sync: z.boolean().nullable().describe("Whether nothing differs; null while not known."),
     checked_at: z
       .string()
@@ -93,7 +93,7 @@ export async function readDriftReport(deps: ChangesDeps): Promise<z.infer<Return
   const drifted = episodes.filter(({ state }) => state === "drifted");
   const missing = episodes.filter(({ state }) => state === "missing");
   const worstState = missing.length > 0 ? "missing" : drifted[0]?.state;
-  const result = worstState ?? (check ? "in_sync" : null);
+  const result = worstState ?? (check && !check.missed ? "in_sync" : null);
   return {
     result,
     in_sync: result === null ? null : result === "in_sync",

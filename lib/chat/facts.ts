@@ -56,7 +56,7 @@ const showBriefly = (part: ForeignText): string => showForeignText(part, MAX_REA
 export async function listFailures(deps: OperationsDeps) {
   const { store } = deps;
   const { entries } = await readAuditPage(deps, { limit: FAILURE_SCAN_ENTRIES, order: "desc" });
-  const { drifted, missing } = await readDriftReport(deps);
+  const { result, drifted, missing } = await readDriftReport(deps);
   const failed = entries.value.filter(({ event_type }) => FAILURES.includes(event_type)).slice(0, MAX_LISTED);
   const records = await readRecords(
     store,
@@ -75,6 +75,7 @@ export async function listFailures(deps: OperationsDeps) {
         host: joinParts(targetState, showBriefly),
       };
     }),
+    is_drift_known: result !== null,
     drift: [...drifted, ...missing].slice(0, MAX_LISTED),
   };
 }

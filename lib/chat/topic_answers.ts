@@ -96,13 +96,14 @@ async function describeKpis(deps: OperationsDeps): Promise<Answer> {
 }
 
 async function describeFailures(deps: OperationsDeps): Promise<Answer> {
-  const { failures: failed, drift } = await listFailures(deps);
+  const { failures: failed, is_drift_known, drift } = await listFailures(deps);
+  const noDrift = is_drift_known ? "Nothing drifts now." : "Not every target was checked for drift.";
   return {
     text: joinLines(
       "Query: failed applies, failed rollbacks and drift among the newest 1,000 entries of the log, and drift now.",
       failed.length === 0 ? "No operation failed and nothing drifted there." : "",
       failed.map(({ at, change_id, words }) => `- ${minuteText(at)}: ${words}. ${change_id}`),
-      drift.length === 0 ? "Nothing drifts now." : "Drifting now:",
+      drift.length === 0 ? noDrift : "Drifting now:",
       drift.map(({ change_id, target, since }) => `- ${label(target)} since ${minuteText(since)}. ${change_id}`),
     ),
     citations: [

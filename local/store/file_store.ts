@@ -88,7 +88,7 @@ const unrefTimer: Schedule = (run, milliseconds) => {
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const { layout = LAYOUT, files = nodeFiles, now = Date.now, newId = randomUUID } = options;
   const paths = statePaths(options.path);
-  const adapter = stateAdapter(files, paths.state);
+  const adapter = stateAdapter(files, paths);
   const low = new Low<State | null>(adapter as Adapter<State | null>, null);
   const readState = async (): Promise<State | null> => {
     await low.read();

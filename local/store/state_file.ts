@@ -8,7 +8,7 @@ import type { Log } from "../../lib/kit/platform.ts";
 import type { Layout } from "../../lib/store/layout.ts";
 import { type SortedMap, sortedMap } from "../../lib/store/engine/sorted_map.ts";
 import type { Version } from "../../lib/store/engine/view.ts";
-import { type Files, readFile, replaceFile } from "./files.ts";
+import { type Files, type Paths, readFile, replaceFile } from "./files.ts";
 import { StoreDamaged } from "./journal_format.ts";
 
 const STATE_FORMAT = "countersign-state/1";
@@ -23,7 +23,11 @@ export interface State {
   [block: string]: unknown;
 }
 
-const REMEDY = "The journal next to it is the truth: remove this file, and the next start rebuilds it.";
+const REBUILD = "The journal next to it is the truth: remove this file, and the next start rebuilds it.";
+const RENAME = "No journal is next to it: name another file with --state, or restore a backup.";
+
+/** The path of the state file, and of the journal that it is rebuilt from. */
+type StatePaths = Pick<Paths, "state" | "journal">;
 
 /** An adapter of lowdb, with the size of its last write. */
 interface StateAdapter extends Adapter<State> {
@@ -31,7 +35,8 @@ interface StateAdapter extends Adapter<State> {
 }
 
 /** Creates lowdb's adapter for a file that is replaced atomically. Errors: `StoreDamaged` when it was changed after it was written. */
-export function stateAdapter(files: Files, path: string): StateAdapter {
+export function stateAdapter(files: Files, paths: StatePaths): StateAdapter {
+  const { state: path, journal } = paths;
   let bytes = 0;
   return {
     get bytes() {
@@ -39,7 +44,9 @@ export function stateAdapter(files: Files, path: string): StateAdapter {
     },
     async read() {
       const text = (await readFile(files, path))?.toString("utf8");
-      return text === undefined || text.trim() === "" ? null : parseState(path, text);
+      return text === undefined || text.trim() === ""
+        ? null
+        : parseState(path, text, files.stat(journal) === undefined ? RENAME : REBUILD);
     },
     async write(state) {
       const content = Buffer.from(`${JSON.stringify({ ...state, checksum: computeChecksum(state) }, null, 2)}\n`);
@@ -52,18 +59,19 @@ export function stateAdapter(files: Files, path: string): StateAdapter {
 /** Computes a checksum that ignores white space, so that a reformatted file is still valid. */
 const computeChecksum = (state: State): string => crc32(JSON.stringify(state)).toString(16).padStart(8, "0");
 
-function parseState(path: string, text: string): State {
+/** `remedy`: advice that ends the error of a file that is no state. */
+function parseState(path: string, text: string, remedy: string): State {
   let value: (State & { checksum?: unknown }) | null;
   try {
     value = JSON.parse(text) as typeof value;
   } catch (error) {
-    throw new StoreDamaged(path, 0, `this is not JSON (${(error as Error).message})`, REMEDY);
+    throw new StoreDamaged(path, 0, `this is not JSON (${(error as Error).message})`, remedy);
   }
   if (value?.format !== STATE_FORMAT || typeof value.store !== "string" || !Number.isSafeInteger(value.sequence))
-    throw new StoreDamaged(path, 0, `this is not a state file of the format ${STATE_FORMAT}`, REMEDY);
+    throw new StoreDamaged(path, 0, `this is not a state file of the format ${STATE_FORMAT}`, remedy);
   const { checksum, ...state } = value;
   if (checksum !== computeChecksum(state))
-    throw new StoreDamaged(path, 0, "it was changed after it was written", REMEDY);
+    throw new StoreDamaged(path, 0, "it was changed after it was written", remedy);
   return state;
 }
 

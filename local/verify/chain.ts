@@ -1,5 +1,5 @@
 /** Verifies the hash chain line by line. */
-import { type Entry, hasHashes, parseLine } from "./line.ts";
+import { type Entry, hasHashes, isContentLine, parseLine } from "./line.ts";
 
 /** A rule that a line, or the complete log, violates. */
 export type Rule =
@@ -38,6 +38,7 @@ export interface Chain {
 }
 
 const NO_ENTRY = "the line is not an entry in the exact form that the service writes";
+const CONTENT = "the line is the content of a change or an intent: verify an export with contents with --changes";
 
 /** The chain before its first entry. */
 export const emptyChain = (): Chain => ({
@@ -57,7 +58,7 @@ export function verifyLine(chain: Chain, line: string): Finding | undefined {
   chain.entry = entry;
   if (!entry || !hasHashes(entry)) {
     chain.last = undefined;
-    return { line: number, entry: null, rule: "form", message: NO_ENTRY };
+    return { line: number, entry: null, rule: "form", message: isContentLine(line) ? CONTENT : NO_ENTRY };
   }
   chain.origin ??= entry.origin;
   chain.last = { id: entry.id, hash: entry.currentHash, timestamp: entry.timestamp };

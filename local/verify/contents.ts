@@ -35,10 +35,6 @@ interface ExpectedContent {
   name: string;
 }
 
-/** Checks that a line is a content, not an entry. */
-export const isContentLine = (line: string): boolean =>
-  line.startsWith('{"change_id":') || line.startsWith('{"manifest_hash":');
-
 /**
  * Creates a check that takes entries and contents in their order. It remembers erased contents until the entry of their
  * erasure. Text has one character for each byte. `findPrincipals` returns the principals that the entry of an intent names;

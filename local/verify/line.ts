@@ -108,3 +108,7 @@ const scratch = Buffer.alloc(64 * 1024);
 /** Returns text of one character a byte as bytes, which are valid until the next call. */
 const toBytes = (text: string): Buffer =>
   text.length > scratch.length ? Buffer.from(text, "latin1") : scratch.subarray(0, scratch.write(text, "latin1"));
+
+/** Returns true for a line with the content of a change or an intent, which is no entry. */
+export const isContentLine = (line: string): boolean =>
+  line.startsWith('{"change_id":') || line.startsWith('{"manifest_hash":');

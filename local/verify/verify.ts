@@ -1,7 +1,8 @@
 /** Verifies an export in one pass: its chain, and that it continues the states of the log that were stored outside. */
 import { isUtf8 } from "node:buffer";
 import { emptyChain, type Chain, type Finding, verifyLine } from "./chain.ts";
-import { type Contents, createContentsCheck, isContentLine } from "./contents.ts";
+import { type Contents, createContentsCheck } from "./contents.ts";
+import { isContentLine } from "./line.ts";
 import { type Evidence, type LogState, Unreadable } from "./evidence.ts";
 import { readLines, type Chunks, findDamage } from "./lines.ts";
 import { type Loss, readLoss, explainLoss } from "./losses.ts";

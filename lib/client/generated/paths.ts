@@ -923,7 +923,7 @@ export interface paths {
         200: {
           content: {
             "application/json": {
-              /** The worst finding; null without adapter or check. */
+              /** The worst finding; null without adapter or check, and if a place could not be read. */
               result: "in_sync" | "drifted" | "missing" | null;
 
               /** Whether nothing differs; null while not known. */

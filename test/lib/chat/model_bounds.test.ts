@@ -54,7 +54,7 @@ test("ten long notes displace neither pending changes nor KPIs and failures from
   const { waiting, kpis, failures } = parseSnapshot(service.received[0]!);
   expect(waiting.pending.map(({ change_id }: { change_id: string }) => change_id)).toEqual(ids);
   expect(kpis.parts[0]).toMatchObject({ kpi: "csat", value: 4 });
-  expect(failures).toEqual({ failures: [], drift: [] });
+  expect(failures).toEqual({ failures: [], is_drift_known: false, drift: [] });
 });
 
 inLong(test)(

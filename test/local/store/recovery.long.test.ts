@@ -1,5 +1,5 @@
 /** Starts with files that are torn, damaged, missing or of another store. */
-import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Files, nodeFiles } from "../../../local/store/files.ts";
@@ -246,6 +246,16 @@ describe("the state file", () => {
     await writeFile(state, damage(await readFile(state, "utf8")));
     await expectDamage(state, 0, message);
     await expectDamage(state, 0, /remove this file/);
+  });
+
+  test("without a journal is rejected, and no message says that it can be removed", async () => {
+    const intent = join(folder, "intent", "state.json");
+    await mkdir(join(folder, "intent"));
+    await writeFile(intent, '{"product":"a"}');
+    const opened = await openTestStore(intent).catch((error: Error) => error.message);
+    expect(opened).toMatch(/not a state file .* name another file with --state/);
+    expect(opened).not.toContain("remove");
+    expect(await readFile(intent, "utf8")).toBe('{"product":"a"}');
   });
 
   test.each([

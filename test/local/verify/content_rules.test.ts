@@ -1,7 +1,8 @@
 /** Tests the verifier's check of contents after entries, and its report on accepted losses. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { isContentLine, createContentsCheck } from "../../../local/verify/contents.ts";
+import { createContentsCheck } from "../../../local/verify/contents.ts";
+import { isContentLine } from "../../../local/verify/line.ts";
 import { lossText, readLoss, explainLoss } from "../../../local/verify/losses.ts";
 import type { Principals } from "../../../local/verify/named_keys.ts";
 

@@ -79,6 +79,14 @@ function forgedContent(text: string): string {
     .join("");
 }
 
+test("both verifiers name the option that an export with contents needs", async () => {
+  const [report] = await judgeExports([lines.map((line) => `${line}\n`).join("")]);
+  const { typescript, python } = report!;
+  expect(typescript.length).toBeGreaterThan(0);
+  expect(typescript).toEqual(python);
+  expect(typescript.filter((message) => !message.includes("with --changes"))).toEqual([]);
+});
+
 test("an unforged plan is accepted by both verifiers, with its contents and without", () => {
   expect(judged[0]).toEqual({ typescript: [], python: [] });
   expect(withContents[0]).toEqual({ typescript: [], python: [] });
