@@ -45,15 +45,27 @@ const DECISION_WORDS = new Map(
 );
 const DECISIONS_BY_TIME: readonly string[] = ["expired", "lapsed"];
 
+/** Describes the consents of the tier's number, such as `, 1 of 2 consents`; empty if the entry counts none. */
+function describeQuorum(facts: Facts): string {
+  const progress = readText(facts, "progress");
+  const [received, needed] = (/^(\d+) of (\d+)$/.exec(progress) ?? []).slice(1).map(Number);
+  if (received === undefined || needed === undefined) return "";
+  const count =
+    received > needed
+      ? `${received} consents, ${needed} needed`
+      : `${progress} ${needed === 1 ? "consent" : "consents"}`;
+  // Once the tier's number is reached, only owners can keep a change from its approval.
+  const waitsForOwners = received >= needed && readText(facts, "status") === "pending_consent";
+  return `, ${count}${waitsForOwners ? "; owners must still consent" : ""}`;
+}
+
 function describeDecision(facts: Facts): Part[] {
   const decision = readText(facts, "decision");
-  const progress = readText(facts, "progress");
-  const quorum = /^\d+ of (\d+)$/.exec(progress);
   return [
     DECISION_WORDS.get(decision) ?? "decision recorded",
     ...(DECISIONS_BY_TIME.includes(decision) ? [] : actorPart(facts, "approver")),
     phraseIf(facts, "emergency", " in an emergency"),
-    quorum ? `, ${progress} ${quorum[1] === "1" ? "consent" : "consents"}` : "",
+    describeQuorum(facts),
   ];
 }
 

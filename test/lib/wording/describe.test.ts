@@ -34,6 +34,16 @@ test.each([
     { decision: "approved", approver: "ana", progress: "1 of 1" },
     "Approved by ana, 1 of 1 consent",
   ],
+  [
+    "consent_decision",
+    { decision: "approved", status: "pending_consent", approver: "ana", progress: "1 of 1" },
+    "Approved by ana, 1 of 1 consent; owners must still consent",
+  ],
+  [
+    "consent_decision",
+    { decision: "approved", status: "approved", approver: "bo", progress: "2 of 1" },
+    "Approved by bo, 2 consents, 1 needed",
+  ],
   ["consent_decision", { decision: "denied", approver: "bo", note: " " }, "Denied by bo"],
   ["consent_decision", { decision: "revoked", approver: "bo" }, "Consent revoked by bo"],
   [
