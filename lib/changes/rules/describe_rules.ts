@@ -208,15 +208,29 @@ export const ACTION_TEXTS = {
   accept_loss: "a loss is accepted",
 } as const satisfies Record<PermissionAction, string>;
 
+/** Actions in words, as orders. */
+const ACTION_ORDERS = {
+  apply: "apply",
+  rollback: "roll back",
+  freeze: "freeze",
+  restore: "restore values that were set elsewhere",
+  feed_kpis: "feed KPIs",
+  note: "add late notes",
+  unfreeze: "lift a freeze",
+  erase: "erase contents",
+  accept_clock: "accept a clock",
+  accept_loss: "accept a loss",
+} as const satisfies Record<PermissionAction, string>;
+
 /** Describes who may take which actions, one rule for each group of people. */
 function describePermissions(intent: Intent): string[] {
-  const textsByPeople = new Map<string, string[]>();
-  for (const [action, text] of Object.entries(ACTION_TEXTS) as [PermissionAction, string][]) {
+  const ordersByPeople = new Map<string, string[]>();
+  for (const [action, order] of Object.entries(ACTION_ORDERS) as [PermissionAction, string][]) {
     const names = listPermittedNames(action, intent);
-    const people = names ? `only by ${quoteNames(names)}` : "by any authorised caller";
-    textsByPeople.set(people, [...(textsByPeople.get(people) ?? []), text]);
+    const people = names ? `only ${quoteNames(names)}` : "any authorised caller";
+    ordersByPeople.set(people, [...(ordersByPeople.get(people) ?? []), order]);
   }
-  const rules = [...textsByPeople].map(([people, texts]) => `${texts.join(", ")} ${people}`);
+  const rules = [...ordersByPeople].map(([people, orders]) => `${people} may: ${orders.join(", ")}`);
   const checksNames = Object.keys(intent.policy.permissions).length > 0 && Object.keys(intent.principals).length > 0;
   return [...rules, ...(checksNames ? ["a name that is only claimed satisfies no list of policy.permissions"] : [])];
 }

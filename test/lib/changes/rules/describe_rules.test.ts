@@ -25,7 +25,7 @@ test("the rules of the smallest intent are described as unrestricted", () => {
     "several live changes on one target are reported only",
     "no target is forbidden",
     "no KPI has a goal",
-    "changes are applied, changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added, a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted by any authorised caller",
+    "any authorised caller may: apply, roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes, lift a freeze, erase contents, accept a clock, accept a loss",
     "the intent names nobody: names are taken at their word",
   ]);
 });
@@ -96,8 +96,8 @@ test.each<[string, object, string[]]>([
     [
       'only "ana" may approve or deny; owners may also approve or deny changes of their own targets',
       'among the consents to a change of ui.a must be 2 of "bo", "cy"; these do not count for the tier\'s number',
-      "changes are applied, changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added by any authorised caller",
-      'a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted only by "ana"',
+      "any authorised caller may: apply, roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes",
+      'only "ana" may: lift a freeze, erase contents, accept a clock, accept a loss',
     ],
   ],
   [
@@ -106,8 +106,8 @@ test.each<[string, object, string[]]>([
     [
       'only "ana", "bo" may approve or deny; owners may also approve or deny changes of their own targets',
       'among the consents to a change of ui.a must be 2 of "bo", "cy"; the consent of an owner who may approve any change counts for this and for the tier\'s number',
-      "changes are applied, changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added by any authorised caller",
-      'a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted only by "ana", "bo"',
+      "any authorised caller may: apply, roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes",
+      'only "ana", "bo" may: lift a freeze, erase contents, accept a clock, accept a loss',
     ],
   ],
   [
@@ -150,8 +150,8 @@ test.each<[string, object, string[]]>([
     "permissions of known people",
     { principals: { ana: { kind: "person" } }, policy: { permissions: { apply: ["ana"] } } },
     [
-      'changes are applied only by "ana"',
-      "changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added, a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted by any authorised caller",
+      'only "ana" may: apply',
+      "any authorised caller may: roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes, lift a freeze, erase contents, accept a clock, accept a loss",
       "a name that is only claimed satisfies no list of policy.permissions",
       'known as people are "ana"',
       "there are no agents",
@@ -161,8 +161,8 @@ test.each<[string, object, string[]]>([
     "permissions of claimed names",
     { policy: { permissions: { apply: ["ana"] } } },
     [
-      'changes are applied only by "ana"',
-      "changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added, a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted by any authorised caller",
+      'only "ana" may: apply',
+      "any authorised caller may: roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes, lift a freeze, erase contents, accept a clock, accept a loss",
     ],
   ],
   [
@@ -181,8 +181,8 @@ test.each<[string, object, string[]]>([
     [
       'only "ana" may approve or deny; "bo" without a key cannot',
       '"ana" must sign what they decide, and only signed consents count',
-      "changes are applied, changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added by any authorised caller",
-      'a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted only by "ana", "bo"',
+      "any authorised caller may: apply, roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes",
+      'only "ana", "bo" may: lift a freeze, erase contents, accept a clock, accept a loss',
       'known as people are "ana"',
       "there are no agents",
     ],
@@ -256,8 +256,8 @@ test.each<[string, object, string[]]>([
     [
       'only "ana" may approve or deny',
       'in an emergency 1 consent of "sam" suffices and passes windows and a freeze, to be reviewed within 4 hours',
-      "changes are applied, changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added by any authorised caller",
-      'a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted only by "ana", "sam"',
+      "any authorised caller may: apply, roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes",
+      'only "ana", "sam" may: lift a freeze, erase contents, accept a clock, accept a loss',
     ],
   ],
   [

@@ -386,7 +386,7 @@ test.each<[string, object, string]>([
   [
     "a policy field at the top level",
     { forbidden_targets: ["billing.*"] },
-    "forbidden_targets is no field of the product intent itself",
+    "forbidden_targets is no field of the product intent itself: did you mean policy.forbidden_targets?",
   ],
   [
     "a KPI with a capital letter",
@@ -398,7 +398,7 @@ test.each<[string, object, string]>([
     { kpis: { constructor: {} } },
     "kpis.constructor: the name is a reserved word",
   ],
-  ["policies", { Policies: {} }, "Policies is no field of the product intent itself"],
+  ["policies", { Policies: {} }, "Policies is no field of the product intent itself: did you mean policy?"],
   ["POLICY", { POLICY: {} }, "POLICY: did you mean policy?"],
   ["an intent that is too large", { "x-note": "ä".repeat(140_000) }, "has more than 262144 bytes"],
   [
@@ -415,6 +415,11 @@ test.each<[string, object, string]>([
     "a model among the approvers",
     withPolicy({ approvers: ["LLM:gpt"] }),
     "policy.approvers.0 is no name that may approve",
+  ],
+  [
+    "an agent among the approvers",
+    withPolicy({ approvers: ["agent:pricing"] }),
+    "policy.approvers.0 is an agent: agents never approve",
   ],
 ])("a rule that would have no effect is rejected: %s", (_, overrides, reported) => {
   expect(loadWith(overrides as Manifest)).toThrow(reported);
@@ -564,9 +569,9 @@ test("the rules in force are described as they are enforced, also those that for
     "each of seats in a value of limits may differ by 2 at most from what the target held 24 hours before; a first value is not minor",
     "the newest applied change of ui.*, whatever KPI it names, is watched for 48 hours if it is reversible: when a feed shows csat worse by more than 1 than at its apply, it is rolled back",
     "goals are set for csat",
-    'changes are applied only by "ana", "bo", "policy:apply_when"',
-    'changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added, a freeze is lifted, a clock is accepted, a loss is accepted only by "bo"',
-    'contents are erased only by "ana"',
+    'only "ana", "bo", "policy:apply_when" may: apply',
+    'only "bo" may: roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes, lift a freeze, accept a clock, accept a loss',
+    'only "ana" may: erase contents',
     "a name that is only claimed satisfies no list of policy.permissions",
     'group:finance stands for "ana", "bo"',
     'known as people are "ana", "bo"',
@@ -582,7 +587,7 @@ test("the rules in force are described as they are enforced, also those that for
     "several live changes on one target are reported only",
     "no target is forbidden",
     "no KPI has a goal",
-    "changes are applied, changes are rolled back, the service is frozen, values that were set elsewhere are restored, KPIs are fed, late notes are added, a freeze is lifted, contents are erased, a clock is accepted, a loss is accepted by any authorised caller",
+    "any authorised caller may: apply, roll back, freeze, restore values that were set elsewhere, feed KPIs, add late notes, lift a freeze, erase contents, accept a clock, accept a loss",
     "the intent names nobody: names are taken at their word",
   ]);
 });
@@ -647,8 +652,13 @@ describe("a name that cannot be the name of one person in a request is rejected"
 test("the error about an unknown field lists the known ones if none is similar", () => {
   expect(loadWith(withPolicy({ freeze: true }))).toThrow(/policy has no field freeze: known are minor, /);
   expect(loadWith(withPolicy({ freeze: true }))).not.toThrow("did you mean");
-  const principals = { bo: { kind: "person", targets: ["*"] } };
-  expect(loadWith({ principals })).toThrow("principals.bo has no field targets: known are kind, keys");
+  const principals = { bo: { kind: "person", email: "bo@acme.example" } };
+  expect(loadWith({ principals })).toThrow("principals.bo has no field email: known are kind, keys");
+});
+
+test("the error about an unknown field names the inner object that has the field", () => {
+  const principals = { "agent:x": { kind: "agent", token_sha256: "ab".repeat(32), targets: ["*"] } };
+  expect(loadWith({ principals })).toThrow("principals.agent:x has no field targets: did you mean may.targets?");
 });
 
 test("owned or forbidden targets in policy.minor are reported and not described as minor", () => {
