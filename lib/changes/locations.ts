@@ -101,7 +101,9 @@ export function describeMove({ recorded, now }: MovedLocations): string {
     locations
       .map(({ system, place: location }) => (location === system ? location : `${location} (${system})`))
       .join(", ") || "nowhere";
-  return `by the configuration it is set at ${formatLocations(now)}, and by its proposal at ${formatLocations(recorded)}`;
+  const [currently, formerly] = [formatLocations(now), formatLocations(recorded)];
+  const difference = currently.toLowerCase() === formerly.toLowerCase() ? "; only the spelling differs" : "";
+  return `by the configuration it is set at ${currently}, and by its proposal at ${formerly}${difference}`;
 }
 
 /** Returns true for a location of one target; many targets may share a location that is only the name of its system. */

@@ -9,13 +9,12 @@ import type { Policy } from "./intent.ts";
 /** Longest time by which a window, a freeze or a busy target postpones an automatic apply. */
 export const MAX_POSTPONED_MS = 24 * HOUR_MS;
 
+const NOT_A_MOMENT = "must be manual, approved, or a time such as 2026-12-24T08:00:00Z";
+
 /** Schema of `apply_when`: `manual` (as if absent), `approved`, or a time, which is converted to UTC. */
 export const applyWhenSchema = () =>
   z
-    .union(
-      [z.enum(["manual", "approved"]), z.iso.datetime({ offset: true })],
-      "must be manual, approved, or a time such as 2026-12-24T08:00:00Z",
-    )
+    .union([z.enum(["manual", "approved"]), z.iso.datetime({ offset: true, error: NOT_A_MOMENT })], NOT_A_MOMENT)
     .transform((text) => {
       if (text === "manual") return undefined;
       return text === "approved" ? text : new Date(text).toISOString();
@@ -33,7 +32,7 @@ export function requireApplyWhen({ apply_when }: ApplyWhenField, policy: Policy,
   if (apply_when === undefined) return;
   const mode = isTime(apply_when) ? "scheduled" : "approved";
   if (!policy.apply_when.includes(mode))
-    throw invalidField("apply_when", `the intent's policy.apply_when does not list ${mode}`);
+    throw invalidField("apply_when", `${mode} is not listed in the intent's policy.apply_when`);
   if (mode === "approved") return;
   const { consent_ttl_hours, approval_ttl_hours } = policy;
   const applyTime = Date.parse(apply_when);

@@ -47,7 +47,7 @@ export function requireErasable(
   if (status !== "denied" && status !== "rolled_back" && status !== "applied")
     throw new AppError(
       "illegal_transition",
-      `cannot erase the content of ${change_id}: it is ${status}, and what is decided on must be there; it may be asked to ${allowed.join(", ")}`,
+      `cannot erase the content of ${change_id}: it is ${status}, and what is decided on must be there; possible now: ${allowed.join(", ")}`,
       details,
     );
   const createNeededError = (reason: string) =>

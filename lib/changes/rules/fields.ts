@@ -12,12 +12,30 @@ export const list = <T extends z.ZodType>(item: T) => z.array(item, "must be a l
 export const strictObject = <T extends z.ZodRawShape>(shape: T) =>
   z.strictObject(shape, {
     error: ({ code, keys }) =>
-      code === "unrecognized_keys" ? describeUnknownFields(keys ?? [], Object.keys(shape)) : "must be an object",
+      code === "unrecognized_keys"
+        ? describeUnknownFields(keys ?? [], Object.keys(shape), listInnerFields(shape))
+        : "must be an object",
   });
 
-/** Returns the message for unknown fields: it suggests the known field that was probably meant, or lists all. */
-export const describeUnknownFields = (keys: readonly string[], known: readonly string[]): string =>
-  `has no field ${keys.map((key) => `${key}: ${suggestWord(key, known)}`).join(" ")}`;
+/** Lists the fields of the objects in an object, such as `may.targets`. */
+const listInnerFields = (shape: z.ZodRawShape): string[] =>
+  Object.entries(shape).flatMap(([name, field]) => {
+    const inner = field instanceof z.ZodOptional ? field.unwrap() : field;
+    return inner instanceof z.ZodObject ? Object.keys(inner.shape).map((innerName) => `${name}.${innerName}`) : [];
+  });
+
+/** Returns the message for unknown fields: it suggests the known or inner field that was probably meant, or lists all known. */
+export function describeUnknownFields(
+  keys: readonly string[],
+  known: readonly string[],
+  innerFields: readonly string[] = [],
+): string {
+  const describeKey = (key: string): string => {
+    const inner = innerFields.find((field) => field.endsWith(`.${key}`));
+    return inner === undefined || isMisspelling(key, known) ? suggestWord(key, known) : `did you mean ${inner}?`;
+  };
+  return `has no field ${keys.map((key) => `${key}: ${describeKey(key)}`).join(" ")}`;
+}
 
 /** Suggests the known word that was probably meant; lists all words if none is similar. */
 export const suggestWord = (word: string, known: readonly string[]): string =>

@@ -152,12 +152,17 @@ const createShape = () => ({
   principals: principalsSchema().default({}).describe("Who is who, by name: people and agents."),
 });
 const fieldNames = once(() => Object.keys(createShape()));
-/** Names of rules that have no effect at the top level. `deadline` and `tenant` may be fields of the product there. */
-const misplacedNames = once(() => [
-  ...Object.keys(policySchema().shape),
-  ...Object.keys(kpiSchema().omit({ deadline: true, tenant: true }).shape),
-  "policies",
-]);
+/** Names of rules that have no effect at the top level, with their places. `deadline` and `tenant` may be fields of the product there. */
+const misplacedNames = once(
+  () =>
+    new Map([
+      ...Object.keys(policySchema().shape).map((name) => [name, `policy.${name}`] as const),
+      ...Object.keys(kpiSchema().omit({ deadline: true, tenant: true }).shape).map(
+        (name) => [name, `kpis.<name>.${name}`] as const,
+      ),
+      ["policies", "policy"] as const,
+    ]),
+);
 
 /** Maximum size of a manifest, since a log stores every manifest that was in force. */
 const MAX_MANIFEST_BYTES = 256 * 1024;
@@ -274,7 +279,8 @@ function findTopLevelProblems(stated: unknown): string[] {
   );
   return fields.flatMap((field) => {
     if (isMisspelling(field, fieldNames())) return `the product intent ${describeUnknownFields([field], fieldNames())}`;
-    return misplacedNames().includes(field.toLowerCase()) ? `${field} is no field of the product intent itself` : [];
+    const place = misplacedNames().get(field.toLowerCase());
+    return place === undefined ? [] : `${field} is no field of the product intent itself: did you mean ${place}?`;
   });
 }
 

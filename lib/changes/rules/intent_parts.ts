@@ -79,5 +79,6 @@ function findNameProblem(name: string): string | undefined {
   if (findGroup(name) !== undefined) return "is a group: a group lists people";
   if (normalizeName(name).startsWith("idp:"))
     return "begins with idp:, and a group of the identity provider grants nothing; list people or a group of policy.groups";
+  if (normalizeName(name).startsWith("agent:")) return "is an agent: agents never approve";
   return canBeApprover(name) ? undefined : "is no name that may approve";
 }

@@ -38,8 +38,10 @@ export function requirePermission(action: PermissionAction, claimed: Actor, inte
 }
 
 function explainNotPermitted(actor: string | null, isNamed: boolean): string {
-  if (actor === null) return "nobody is named in actor";
-  return isNamed ? `nothing but the request says that this is ${actor}` : `${actor} is not one of them`;
+  if (actor === null) return "the request names nobody: say who acts in actor (--actor)";
+  return isNamed
+    ? `nothing proves that this is ${actor}: ${actor} must sign with a key of principals (--key), or the proxy must name ${actor} (--identity-header)`
+    : `${actor} is not one of them`;
 }
 
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>

@@ -53,7 +53,7 @@ export function requireTransition(change: Change, step: Step, intent: Intent): S
   const { change_id, status } = change;
   if (isAction(step) ? isAllowed(change, step, intent) : hasStep(step, status)) return TABLE[step].to;
   const allowed = listAllowedActions(change, intent);
-  const next = allowed.length > 0 ? `it may be asked to ${allowed.join(", ")}` : "nothing further can be done with it";
+  const next = allowed.length > 0 ? `possible now: ${allowed.join(", ")}` : "nothing further can be done with it";
   throw new AppError("illegal_transition", `cannot ${step} ${change_id}: it is ${status}; ${next}`, {
     change_id,
     current_status: status,

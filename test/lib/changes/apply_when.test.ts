@@ -72,7 +72,7 @@ describe("a proposal", () => {
     expect(toError(await withoutSchedule.post("propose", { ...FIELDS, apply_when: afterStart(HOUR) }))).toEqual([
       400,
       "invalid_field",
-      "the intent's policy.apply_when does not list scheduled",
+      "scheduled is not listed in the intent's policy.apply_when",
     ]);
   });
 

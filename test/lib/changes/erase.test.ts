@@ -107,7 +107,7 @@ describe("an erasure is rejected", () => {
     const change_id = await api.bring(status, CONTENT);
     const reply = await erase(api, change_id);
     expect(reply).toMatchObject({ ...errorReply(400, "illegal_transition"), body: { current_status: status } });
-    expect(reply.body.error).toContain("it may be asked to ");
+    expect(reply.body.error).toContain("possible now: ");
     expect(await api.change(change_id)).toMatchObject({ summary: "Wombat", value: { on: true } });
   });
 

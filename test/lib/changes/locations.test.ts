@@ -6,7 +6,7 @@ import { targetAdapter } from "../../../lib/targets/adapter.ts";
 import type { Entry } from "../../../lib/targets/port.ts";
 import { routingAdapter } from "../../../lib/targets/routing.ts";
 import { checkDrift } from "../../../lib/changes/check_drift.ts";
-import { requireFreeLocations } from "../../../lib/changes/locations.ts";
+import { describeMove, requireFreeLocations } from "../../../lib/changes/locations.ts";
 import { readRecord } from "../../../lib/changes/records.ts";
 import { memoryTarget } from "../../support/memory_target.ts";
 import { scriptedAdapter } from "../../support/scripted_adapter.ts";
@@ -111,6 +111,14 @@ test("a rollback at another location needs over_drift, and its error names both"
   });
   const overDrift = await api.post("rollback", { change_id: id, over_drift: "true", note: "The file was renamed." });
   expect(overDrift.body).toMatchObject({ status: "rolled_back" });
+});
+
+test("a location that differs in case only is described as another spelling", () => {
+  const at = (place: string) => [{ tenant_id: "t1", target: "flags/a", system: "flags", place }];
+  expect(describeMove({ recorded: at("t1:Cap"), now: at("t1:cap") })).toBe(
+    "by the configuration it is set at t1:cap (flags), and by its proposal at t1:Cap (flags); only the spelling differs",
+  );
+  expect(describeMove({ recorded: at("a"), now: at("b") })).not.toContain("spelling");
 });
 
 test("an unresolved operation at an old location is resolved by revoke or over_drift", async () => {

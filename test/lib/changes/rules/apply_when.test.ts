@@ -28,13 +28,16 @@ test.each<[unknown, string | undefined]>([
 });
 
 test.each(["soon", "2026-01-02", "2026-01-02T00:00:00", "", null])("apply_when %j is rejected", (input) => {
-  expect(applyWhenSchema().safeParse(input).success).toBe(false);
+  const messages = applyWhenSchema()
+    .safeParse(input)
+    .error?.issues.map(({ message }) => message);
+  expect(messages).toEqual(["must be manual, approved, or a time such as 2026-12-24T08:00:00Z"]);
 });
 
 test.each<[string | undefined, object, string | undefined]>([
   [undefined, {}, undefined],
-  ["approved", {}, "the intent's policy.apply_when does not list approved"],
-  [atHour(1), { apply_when: ["approved"] }, "the intent's policy.apply_when does not list scheduled"],
+  ["approved", {}, "approved is not listed in the intent's policy.apply_when"],
+  [atHour(1), { apply_when: ["approved"] }, "scheduled is not listed in the intent's policy.apply_when"],
   ["approved", { apply_when: ["approved"] }, undefined],
   [atHour(1), { apply_when: ["scheduled"] }, undefined],
   [atHour(0), { apply_when: ["scheduled"] }, "must be a time in the future"],

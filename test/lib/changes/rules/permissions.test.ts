@@ -60,7 +60,7 @@ test.each<[string, Actor, PermissionAction, object, string | undefined]>([
     makeActor(null, null),
     "apply",
     { policy: { permissions: LISTED } },
-    "nobody is named in actor",
+    "the request names nobody: say who acts in actor (--actor)",
   ],
   [
     "a name that is not listed may not",
@@ -81,7 +81,7 @@ test.each<[string, Actor, PermissionAction, object, string | undefined]>([
     makeActor("ops"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: LISTED } },
-    "nothing but the request says that this is ops",
+    "nothing proves that this is ops: ops must sign with a key of principals (--key), or the proxy must name ops (--identity-header)",
   ],
   [
     "a listed name from the proxy may",
@@ -105,12 +105,13 @@ test.each<[string, Actor, PermissionAction, object, string | undefined]>([
     undefined,
   ],
 ])("%s", (_, actor, action, manifest, reason) => {
-  const check = () => requirePermission(action, actor, makeIntent(manifest as never).intent);
+  const { intent } = makeIntent(manifest as never);
+  const check = () => requirePermission(action, actor, intent);
   if (reason === undefined) return expect(check).not.toThrow();
   return expect(check).toThrow(
     expect.objectContaining({
       code: "not_permitted",
-      message: expect.stringMatching(`^${action} is for .*, and ${reason}$`),
+      message: `${action} is for ${listPermittedNames(action, intent)!.join(", ")}, and ${reason}`,
       details: { action },
     }),
   );
