@@ -6,7 +6,7 @@ import { CHANGE_ID } from "../../lib/http/examples.ts";
 import { changeId, finiteNumber, flag, freeText, personName, time, integer, word } from "../../lib/kit/fields.ts";
 import { observedDigestsField } from "../../lib/http/decision_declaration.ts";
 import { statementTime } from "../../lib/http/proof_fields.ts";
-import { followupFields, proposalFields } from "../../lib/http/proposal_fields.ts";
+import { followupFields, proposalChecks, proposalFields } from "../../lib/http/proposal_fields.ts";
 import { makeConsentStatement } from "../../lib/changes/consent_statement.ts";
 import { LATE_ITEMS, REVIEW_VERDICTS } from "../../lib/changes/rules/change.ts";
 import { STAGE_ACTIONS } from "../../lib/changes/rules/stage_action.ts";
@@ -60,6 +60,7 @@ export const consentStatementEndpoint = endpoint(
         at: statementTime().optional().describe("Time in the statement; absent: now."),
         proposal: z
           .strictObject(proposalFields(deps))
+          .check(...proposalChecks())
           .optional()
           .describe("The fields of proposeChange; in a form, JSON text."),
         followup: z

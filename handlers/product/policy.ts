@@ -14,10 +14,10 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { proposalFields } from "../../lib/http/proposal_fields.ts";
 import { line, target, word } from "../../lib/kit/fields.ts";
 
-/** Fields of a proposal on which its tier depends. */
-const tierFields = () => {
-  const { tier, risk, affected_users, reversible, apply_when, proposer } = proposalFields({ product: undefined });
-  return { tier, risk, affected_users, reversible, apply_when, proposer };
+/** Fields of a proposal that its rules judge. */
+const judgedFields = (deps: Pick<ChangesDeps, "product">) => {
+  const { tier, risk, affected_users, reversible, kpi, apply_when, proposer } = proposalFields(deps);
+  return { tier, risk, affected_users, reversible, kpi, apply_when, proposer };
 };
 
 type PreviewInput = ValueQuestion & Partial<Omit<PreviewedProposal, keyof ValueQuestion>>;
@@ -40,12 +40,12 @@ export const policy = endpoint(
     example: { target: "limits.seats", tenant_id: "t-100" },
     ownReads: "filtered",
     product: true,
-    input: () =>
+    input: (deps: ChangesDeps) =>
       z.object({
         target: target().describe("Target of the change."),
         tenant_id: line(200).optional().describe("Tenant of the target; absent: the answer has no numbers."),
         kind: word(KINDS).optional().describe("The kind of change; absent: no preview."),
-        ...tierFields(),
+        ...judgedFields(deps),
       }),
     output: () =>
       valuePolicySchema().extend({

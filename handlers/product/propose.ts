@@ -5,7 +5,7 @@ import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { proposalAnswer } from "../../lib/http/change_answers.ts";
 import { proposalReply } from "../../lib/http/change_replies.ts";
 import { proofFields } from "../../lib/http/proof_fields.ts";
-import { PROPOSAL_ERRORS, proposalFields } from "../../lib/http/proposal_fields.ts";
+import { PROPOSAL_ERRORS, proposalChecks, proposalFields } from "../../lib/http/proposal_fields.ts";
 import { respond } from "../../lib/http/replies.ts";
 
 /** POST /api/product/propose: proposes a change of any kind. */
@@ -29,7 +29,8 @@ export const propose = endpoint(
     product: true,
     token: true,
     agents: true,
-    input: (deps: ChangesDeps) => z.strictObject({ ...proposalFields(deps), ...proofFields() }),
+    input: (deps: ChangesDeps) =>
+      z.strictObject({ ...proposalFields(deps), ...proofFields() }).check(...proposalChecks()),
     jsonFields: ["value", "sets", "stages", "proof"],
     output: proposalAnswer,
     success: 201,

@@ -10,11 +10,15 @@ import type { Intent } from "./rules/intent.ts";
 import { listMissingConsents, missingSchema } from "./rules/missing_consents.ts";
 import { requireAllowedTarget, countRequiredApprovers } from "./rules/policy.ts";
 import { isAgent } from "./rules/principals.ts";
+import { requireSchemas } from "./rules/value_limits.ts";
 import { gradeProposal, createProposedContent } from "./rules/propose.ts";
 
 export const previewSchema = once(() =>
   z.object({
-    refused: z.string().nullable().describe("Why the target would be rejected, apart from conflicts; null: accepted."),
+    refused: z
+      .string()
+      .nullable()
+      .describe("Why it would be rejected, apart from its value and conflicts; null: accepted."),
     tier: z.enum(TIERS).describe("The tier it would have; minor as long as changes of this day are left for it."),
     tier_reason: z.string().nullable().describe("Why it would not be minor, if minor is requested."),
     missing: z.array(missingSchema()).describe("Whose consent it would need; an empty `of` means anybody."),
@@ -37,6 +41,8 @@ export function previewProposal(previewed: PreviewedProposal, actor: Actor, inte
     refused: findRejection(() => {
       if (proposer !== undefined && isAgent(proposer, intent)) requireAgentScope(proposer, proposal, intent);
       requireAllowedTarget(proposal, intent.policy);
+      // Values are shown with their rules and limits; of what a rule asks, only the KPI is judged here.
+      requireSchemas({ ...proposal, value: undefined }, intent.policy, () => undefined);
     }),
     tier: content.tier,
     tier_reason: gradeProposal(tierFacts, { intent, actor }).tier_reason ?? null,

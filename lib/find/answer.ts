@@ -19,6 +19,7 @@ const SHOWN_FIELDS = {
   risk: true,
   reversible: true,
   affected_users: true,
+  unstated: true,
   expected_delta_k: true,
   kpi: true,
   proposer: true,

@@ -64,7 +64,7 @@ export function describeRow(row: FindRow): string {
   const { change_id, proposer, created_at, expires_at, drift, seconds } = row;
   const facts = [
     describeState(row),
-    `${row.risk} risk`,
+    row.unstated?.includes("risk") ? "risk not stated" : `${row.risk} risk`,
     row.affected_users === null ? "" : `${row.affected_users} users`,
     proposer === null ? "" : `proposed by ${joinParts(nameActor(proposer))} on ${dayText(created_at)}`,
     row.approvers.length === 0

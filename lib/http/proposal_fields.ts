@@ -52,6 +52,19 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   supersedes: changeId().optional().describe("Id of an earlier change that this one revises."),
 });
 
+/** Checks that a proposal without `promotes` has kind and target. They run although other fields are missing, to report all at once. */
+export const proposalChecks = () =>
+  (["kind", "target"] as const).map((field) =>
+    z.refine<Partial<Record<"promotes" | "kind" | "target", unknown>>>(
+      ({ promotes, [field]: stated }) => promotes !== undefined || stated !== undefined,
+      {
+        path: [field],
+        message: "is required",
+        when: ({ value }) => typeof value === "object" && value !== null,
+      },
+    ),
+  );
+
 /** Errors of a proposal. */
 export const PROPOSAL_ERRORS = [
   "change_not_found",

@@ -974,6 +974,16 @@ export interface paths {
           /** Can be undone; absent: not stated. False makes it major; minor needs true. */
           reversible?: boolean | undefined;
 
+          /** The KPI that expected_delta_k is about. */
+          kpi?:
+            | "nrr_quarterly"
+            | "deal_win_rate"
+            | "sales_cycle_days_p50"
+            | "weekly_active_sales_pct"
+            | "csat"
+            | "incident_rate"
+            | undefined;
+
           /** When it applies by itself: approved, or a time; absent: a person applies it. */
           apply_when?: "manual" | "approved" | string | undefined;
 
@@ -1015,7 +1025,7 @@ export interface paths {
 
               /** Result of the rules for this proposal; null without kind. */
               preview: {
-                /** Why the target would be rejected, apart from conflicts; null: accepted. */
+                /** Why it would be rejected, apart from its value and conflicts; null: accepted. */
                 refused: string | null;
 
                 /** The tier it would have; minor as long as changes of this day are left for it. */
@@ -4751,6 +4761,7 @@ export interface components {
       risk: components["schemas"]["ChangeRisk"];
       reversible: components["schemas"]["ChangeReversible"];
       affected_users: components["schemas"]["ChangeAffectedUsers"];
+      unstated?: components["schemas"]["ChangeUnstated"];
       expected_delta_k: components["schemas"]["ChangeExpectedDeltaK"];
       kpi: components["schemas"]["ChangeKpi"];
       proposer: components["schemas"]["ChangeProposer"];

@@ -21,6 +21,7 @@ const inputSchema = z.strictObject({
   risk: word(RISKS).optional().describe("The stated risk."),
   affected_users: integer(0).optional().describe("The stated number of affected users."),
   reversible: flag().optional().describe("The stated reversibility; a minor change must state true."),
+  kpi: line(64).optional().describe("The KPI that the gain is about; a rule may require one."),
 });
 
 /** The tool that explains the rules in force and previews a proposal. */

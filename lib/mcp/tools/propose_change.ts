@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { entrySchema } from "../../audit/entry.ts";
-import { proposalFields } from "../../http/proposal_fields.ts";
+import { proposalChecks, proposalFields } from "../../http/proposal_fields.ts";
 import { propose } from "../../changes/commands/propose.ts";
 import { MAX_ENTRIES, MIN_ENTRIES } from "../../changes/rules/require_plan.ts";
 import type { ProposalResult } from "../../changes/file_proposal.ts";
@@ -41,7 +41,9 @@ export const proposeChange = createTool(
       const { proposer: _, sets, ...fields } = proposalFields(deps);
       const entry = sets.unwrap().element.extend({ value: anyJson });
       const entries = z.array(entry).min(MIN_ENTRIES).max(MAX_ENTRIES).optional().describe(sets.description!);
-      return z.strictObject({ ...fields, value: anyJson, sets: entries, idempotency_key: keyField.optional() });
+      return z
+        .strictObject({ ...fields, value: anyJson, sets: entries, idempotency_key: keyField.optional() })
+        .check(...proposalChecks());
     },
     output: changeStatusSchema.extend({
       mandate: z

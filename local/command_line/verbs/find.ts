@@ -43,7 +43,7 @@ const rowsTable = (rows: readonly Schema<"FoundChange">[], columns: number | und
     rows.map((row) => [
       row.change_id,
       row.resolution ?? row.status,
-      row.risk,
+      row.unstated?.includes("risk") ? "-" : row.risk,
       row.affected_users === null ? "-" : String(row.affected_users),
       ...(isTimed ? [row.seconds == null ? "-" : formatDuration(row.seconds)] : []),
       row.tenant_id,

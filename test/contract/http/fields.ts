@@ -16,6 +16,8 @@ const REQUIRED: Record<string, Fields> = {
   review: { change_id: "chg_1", approver: "ana", verdict: "accepted" },
 };
 
+const PROMOTED = "chg_019b8d2b-93d0-7000-8000-000000000001";
+
 const MISSING = Object.entries(REQUIRED).flatMap(([path, fields]) =>
   Object.keys(fields).map((field) => [path, field] as const),
 );
@@ -105,6 +107,13 @@ export function fieldRules(open: Open): void {
       status: 400,
       body: { fields: [{ field }] },
     });
+  });
+
+  test("a proposal without its required fields is told all of them at once", async () => {
+    const { body } = await (await open()).post("propose", { tenant_id: "t1" });
+    expect(body.error).toBe("summary is required; kind is required; target is required");
+    const promotion = await (await open()).post("propose", { promotes: PROMOTED });
+    expect(promotion.body.error).toBe("tenant_id is required; summary is required");
   });
 
   test.each(NUMBERS)("the number %s is read", async (text, value) => {

@@ -38,3 +38,11 @@ test("the preview names a forbidden target, and is null without a kind", async (
   expect((await api.get("policy?target=secrets.key&kind=config")).body.preview.refused).toMatch(/forbidden_targets/);
   expect((await api.get("policy?target=secrets.key")).body.preview).toBeNull();
 });
+
+test("the preview takes a KPI, and names a missing one that a rule requires", async () => {
+  const api = await service({ intent: { policy: { targets: [{ match: ["price.*"], kpi_required: true }] } } });
+  const previewWith = async (fields: string) =>
+    (await api.get(`policy?target=price.pro&kind=config&tenant_id=t1${fields}`)).body.preview.refused;
+  expect(await previewWith("")).toBe("a change of price.pro must name the kpi that it is to move");
+  expect(await previewWith("&kpi=csat")).toBeNull();
+});

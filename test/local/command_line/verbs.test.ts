@@ -62,6 +62,17 @@ test("--reversible makes a change minor; without it, the reason is printed", asy
   expect((await call(minor)).out).toMatch(/^ +not minor +.*reversible: true/m);
 });
 
+test("`find` shows an unstated risk as `list` does", async () => {
+  const { call } = await openCommandLine();
+  await call(PROPOSE);
+  await call([...PROPOSE, "--risk", "low"]);
+  const { out } = await call(["find", "is:pending"]);
+  expect(out.split("\n").slice(1, 3)).toEqual([
+    expect.stringMatching(/pending_consent  low +-/),
+    expect.stringMatching(/pending_consent  - +-/),
+  ]);
+});
+
 test("`show` distinguishes what blocks an apply from mere warnings", async () => {
   const { call, answer } = await openCommandLine({ intent: { policy: { on_conflict: "report" } } });
   const { change_id: first } = await answer(PROPOSE);

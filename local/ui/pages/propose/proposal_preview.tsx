@@ -97,8 +97,8 @@ function TargetPreview(props: {
 
 /** Reads the answer of the rules to the draft, once it names a target, which has no `*`, and the typing pauses. */
 function usePolicyAnswer(draft: Draft): PolicyReply | undefined {
-  const { apply_when, proposer } = makeProposalFields(draft);
-  const typed = JSON.stringify({ ...readStatedFields(draft), apply_when, proposer });
+  const { kpi, apply_when, proposer } = makeProposalFields(draft);
+  const typed = JSON.stringify({ ...readStatedFields(draft), kpi, apply_when, proposer });
   const debounced = useDebounced(typed);
   const { target } = readStatedFields(draft);
   const isComplete = target !== "" && !target.includes("*");
