@@ -37,7 +37,9 @@ export function requireToken(request: Request, deps: Pick<HttpDeps, "adminToken"
   if (!deps.adminToken || hasAdminToken(request, deps)) return;
   throw new AppError(
     "unauthorized",
-    "this endpoint needs the header X-Svc-Admin-Token with the service's admin token",
+    request.headers.has("x-svc-admin-token")
+      ? "the token in X-Svc-Admin-Token is not the admin token"
+      : "this endpoint needs the header X-Svc-Admin-Token with the service's admin token",
     {},
     CHALLENGE,
   );

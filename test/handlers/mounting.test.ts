@@ -3,6 +3,7 @@ import { docs } from "../../handlers/docs.ts";
 import { app, countersign, endpoints, targetAdapter } from "../../handlers/index.ts";
 import { openapi } from "../../handlers/openapi.ts";
 import { approve } from "../../handlers/product/approve.ts";
+import { createRouter } from "../../lib/http/router.ts";
 import { memoryStore } from "../../lib/store/memory.ts";
 import { client } from "../support/client.ts";
 import { openDeps } from "../support/deps.ts";
@@ -38,6 +39,28 @@ describe("app under a base", () => {
       expect(() => app(deps, { base })).toThrow(/^base must be a path such as \/governance/);
     },
   );
+});
+
+test.each([
+  ["/api/product/kpis", "did you mean /api/product/kpi?"],
+  ["/changes", "did you mean /api/product/changes/<change_id>?"],
+  ["/api/audit", "did you mean /api/product/audit?"],
+  ["/nowhere", undefined],
+  [`/api/product/${"kpi".repeat(40)}`, undefined],
+])("the error about the unknown path %s names the nearest one", async (path, hint) => {
+  const message = (base: string) =>
+    [`there is nothing at ${base}${path};`, hint?.replace("/api", `${base}/api`), `${base}/docs lists every path`]
+      .filter(Boolean)
+      .join(" ");
+  for (const base of ["", "/governance"]) {
+    const fetch = app(await openDeps(), { base });
+    expect((await (await fetch(get(base + path))).json()).error).toBe(message(base));
+  }
+});
+
+test("a single endpoint names no path that it does not have", async () => {
+  const fetch = createRouter([approve], await openDeps());
+  expect((await (await fetch(get("/nowhere"))).json()).error).toBe("there is nothing at /nowhere");
 });
 
 test.each([

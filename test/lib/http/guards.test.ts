@@ -18,6 +18,13 @@ test("tokens are compared by their digests, never as text", () => {
   expect(hashedTexts).toEqual(expect.arrayContaining(["token", "other"]));
 });
 
+test("a missing token and a wrong one are told apart", () => {
+  const deps = { adminToken: "token", sha256: portableSha256 };
+  expect(() => requireToken(request({}), deps)).toThrow("needs the header X-Svc-Admin-Token");
+  const wrong = request({ "x-svc-admin-token": "other" });
+  expect(() => requireToken(wrong, deps)).toThrow("the token in X-Svc-Admin-Token is not the admin token");
+});
+
 test("tokens whose digests differ in one character only are distinguished", () => {
   const sha256 = (data: string | Uint8Array) => (data === "token" ? "aaaa" : "aaab");
   expect(() => requireToken(request({ "x-svc-admin-token": "other" }), { adminToken: "token", sha256 })).toThrow();
