@@ -87,7 +87,7 @@ function readFieldName({ field: writtenName }: Part): FieldName | "sort" | "grou
   if (FIELD_NAMES.includes(field)) return field as FieldName;
   throw invalidField(
     "q",
-    `has no field ${writtenName}: did you mean ${findNearest(name, FIELD_NAMES)}:? Put text that holds a colon in quotes`,
+    `has no field ${writtenName}: did you mean ${findNearest(name, [...FIELD_NAMES, ...Object.keys(FIELD_ALIASES)])}:? Put text that holds a colon in quotes`,
   );
 }
 

@@ -28,6 +28,8 @@ export interface ServiceConnection {
   url: string;
   /** The secret of an agent, or one that opens reads. */
   bearer: string | undefined;
+  /** Kind of the token that is sent. */
+  token: "admin" | "agent" | "read" | undefined;
 }
 
 /** Creates the client from options and environment. Errors: `UsageError`. */
@@ -53,7 +55,8 @@ export function connect(
   if (Object.keys(headers).length > 0 && url.protocol === "http:" && !isLoopback(url.hostname.replaceAll(/[[\]]/g, "")))
     warn(`${url.origin} is reached without TLS: others on the way can read the token`);
   const baseUrl = url.href.replace(/\/$/, "");
-  return { client: createClient({ baseUrl, headers, fetch }), url: baseUrl, bearer: agent ?? read };
+  const token = admin ? "admin" : agent ? "agent" : read ? "read" : undefined;
+  return { client: createClient({ baseUrl, headers, fetch }), url: baseUrl, bearer: agent ?? read, token };
 }
 
 function parseAddress(text: string): URL {

@@ -342,6 +342,7 @@ test("days are those of the caller's time zone", async () => {
 
 test.each([
   ["tennant:t1", "tenant:"],
+  ["statuss:applied", "status:"],
   ["is:aplied", "applied"],
   ["risk:hihg", "high"],
   ["tenant:northwnd", "northwind"],

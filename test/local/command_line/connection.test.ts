@@ -48,6 +48,22 @@ test("an agent proposes under its own name, may not approve, and may not give an
   expect(both).toMatchObject({ code: 2, err: expect.stringContaining("give one") });
 });
 
+test("`whoami` fails with a token that the service does not know", async () => {
+  const principals = { "agent:ci": { kind: "agent", token_sha256: sha256(SECRET) } };
+  const { call } = await openCommandLine({ adminToken: TOKEN, intent: { principals } });
+  const whoami = (env: Record<string, string>) => call(["whoami"], { env });
+  const known = [{}, { SVC_AGENT_TOKEN: SECRET }, { SVC_ADMIN_TOKEN: TOKEN }];
+  for (const env of known) expect(await whoami(env)).toMatchObject({ code: 0, err: "" });
+  for (const env of [{ SVC_AGENT_TOKEN: "wrong" }, { SVC_ADMIN_TOKEN: "wrong" }])
+    expect(await whoami(env)).toMatchObject({
+      code: 5,
+      out: expect.stringContaining("nobody"),
+      err: "countersign: the token is not known here\n",
+    });
+  const withoutTokens = await openCommandLine();
+  expect(await withoutTokens.call(["whoami"], { env: { SVC_ADMIN_TOKEN: TOKEN } })).toMatchObject({ code: 0 });
+});
+
 describe("a call with wrong arguments exits with code 2 and names the remedy", () => {
   test.each<[string, string[], string]>([
     ["an unknown verb", ["aprove", "chg_1"], "Did you mean approve?"],
