@@ -109,7 +109,7 @@ export function fieldRules(open: Open): void {
     });
   });
 
-  test("a proposal without its required fields is told all of them at once", async () => {
+  test("a proposal without its required fields gets one error that names all of them", async () => {
     const { body } = await (await open()).post("propose", { tenant_id: "t1" });
     expect(body.error).toBe("summary is required; kind is required; target is required");
     const promotion = await (await open()).post("propose", { promotes: PROMOTED });

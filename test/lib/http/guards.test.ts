@@ -18,7 +18,7 @@ test("tokens are compared by their digests, never as text", () => {
   expect(hashedTexts).toEqual(expect.arrayContaining(["token", "other"]));
 });
 
-test("a missing token and a wrong one are told apart", () => {
+test("a missing token and a wrong one have different errors", () => {
   const deps = { adminToken: "token", sha256: portableSha256 };
   expect(() => requireToken(request({}), deps)).toThrow("needs the header X-Svc-Admin-Token");
   const wrong = request({ "x-svc-admin-token": "other" });
