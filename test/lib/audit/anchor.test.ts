@@ -36,6 +36,9 @@ function testAnchor(...notes: string[]) {
   return { ...state, state, anchor };
 }
 
+/** Returns the lengths that checkpoints state, each in its second line. */
+const listLengths = (notes: string[]) => notes.map((note) => Number(note.split("\n")[1]));
+
 const readCheckpointLength = async (deps: TestDeps) => (await readLastCheckpoint(deps))?.length;
 
 const readAnchorCapability = async (deps: TestDeps) =>
@@ -68,7 +71,7 @@ test("a clock that was set back delays neither checkpoints nor the anchor", asyn
   await lengthen(deps, 1);
   await maintainCheckpoint(deps);
   expect(await readCheckpointLength(deps)).toBe(2);
-  expect(state.notes.map((note) => note.split("\n")[1])).toEqual(["2"]);
+  expect(listLengths(state.notes)).toEqual([2]);
 });
 
 test("no checkpoint is stored for an empty log, for a broken chain or without a product", async () => {
@@ -92,7 +95,7 @@ test("each new checkpoint is sent to the anchor once", async () => {
     deps.clock.advance(SECOND);
     await maintainCheckpoint(deps);
   }
-  expect(notes.map((note) => note.split("\n")[1])).toEqual(["1", "65", "129"]);
+  expect(listLengths(notes)).toEqual([1, 65, 129]);
 });
 
 test("a failed anchor is retried after a minute with the newest checkpoint only", async () => {
@@ -114,7 +117,7 @@ test("a failed anchor is retried after a minute with the newest checkpoint only"
   expect(state.notes).toEqual([]);
   deps.clock.advance(60 * SECOND);
   await maintainCheckpoint(deps);
-  expect(state.notes.map((note) => note.split("\n")[1])).toEqual(["65"]);
+  expect(listLengths(state.notes)).toEqual([65]);
   expect(await readAnchorRecord()).toMatchObject({ length: 65, last_error: null });
   expect(await readAnchorCapability(deps)).toMatchObject({ status: "available", reason: null });
 });
@@ -227,14 +230,13 @@ test("a broken log sends no checkpoint to its anchor, not even an older one", as
   const { anchor, notes } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
   const older = await storeCurrentCheckpoint(deps);
+  // The anchor states a longer log than there is.
   notes.push(older.note.replace("\n10\n", "\n12\n"));
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 11 });
   await maintainCheckpoint(deps);
   expect(notes).toHaveLength(1);
 });
-
-const listLengths = (notes: string[]) => notes.map((note) => Number(note.split("\n")[1]));
 
 /** Creates a log of 140 entries with anchored checkpoints at 1, 70 and 140, and a copy of its store at 70 entries. */
 async function createLogAndCopyAt70() {
@@ -348,6 +350,7 @@ test("at start the log must continue the last checkpoint of its anchor", async (
 test("a rewritten log is rejected by its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
+  // The anchor has another root, in 44 characters of base64, for the same length.
   state.notes.push((await storeCurrentCheckpoint(deps)).note.replace(/\n.{44}\n/, `\n${"A".repeat(43)}=\n`));
   await verifyAgainstAnchor(deps);
   expect(deps.integrity.breach).toMatchObject({

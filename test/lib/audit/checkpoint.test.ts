@@ -65,6 +65,7 @@ test("a signed checkpoint verifies under its key, whose name is the origin", asy
     key: expect.stringMatching(/^acme-crm\/audit\/[0-9a-f]{32}\+[0-9a-f]{8}\+/),
   });
   expect(body.checkpoint).toContain(`\n\n— ${origin} `);
+  // A key is "name+hash+base64"; the base64 may contain "+", and its first byte names the algorithm.
   const publicKey = decodeBase64(body.key.split("+").slice(2).join("+"))!.slice(1);
   expect(await isSignedWithKey(parseNote(body.checkpoint)!, { name: origin, publicKey }, deps.sha256)).toBe(true);
 });
@@ -81,6 +82,7 @@ test("Accept: text/plain returns the note as text", async () => {
 
 test("an empty log has the empty tree's root", async () => {
   const { checkpoint } = (await (await requestCheckpoint(await makeLog(0))).json()) as { checkpoint: string };
+  // The SHA-256 of no bytes, in base64.
   expect(checkpoint.split("\n").slice(1, 3)).toEqual(["0", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]);
 });
 
@@ -151,7 +153,10 @@ test("a new key signs the same tree again, under its own name", async () => {
   expect((await storeCurrentCheckpoint(deps)).key).toBeNull();
 });
 
-/** Rewrites the log from entry `from` on with valid hashes, as a person with access to the store could. */
+/**
+ * Rewrites the log from entry `from` on with valid hashes, as a person with access to the store could: builds it in a store of its
+ * own, and copies its entries and head over the originals.
+ */
 async function rewrite(deps: TestDeps, from: number): Promise<void> {
   const rewritten = await makeLog(from - 1, { clock: deps.clock });
   const { store } = deps;
@@ -259,15 +264,18 @@ test("with a key, a rewritten log is detected although its stored checkpoint was
   expect(deps.integrity.breach?.reason).toContain("signature");
 });
 
+/** The key of the first tile of level 1. */
+const FIRST_TILE = `1/${entryKey(0)}`;
+
 test.each<[string, (deps: TestDeps) => Promise<void>]>([
   ["is missing", ({ store }) => store.transact((tx) => tx.delete("meta", "merkle"))],
-  ["lacks a tile", ({ store }) => store.transact((tx) => tx.delete("merkle", `1/${entryKey(0)}`))],
+  ["lacks a tile", ({ store }) => store.transact((tx) => tx.delete("merkle", FIRST_TILE))],
   [
     "has another hash in a tile",
     ({ store }) =>
       store.transact(async (tx) => {
-        const tile = (await tx.get("merkle", `1/${entryKey(0)}`))!.value;
-        tx.put("merkle", `1/${entryKey(0)}`, tile.with(1, "1".repeat(64)));
+        const tile = (await tx.get("merkle", FIRST_TILE))!.value;
+        tx.put("merkle", FIRST_TILE, tile.with(1, "1".repeat(64)));
       }),
   ],
   [

@@ -214,7 +214,8 @@ test("a timestamp before the previous one is found although every hash matches",
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-test.each([
+/** After 60 seconds the process does not reuse its earlier verification. */
+test.each<[cut: number, when: string, waitMs: number]>([
   [4, "immediately", 0],
   [1, "immediately", 0],
   [1, "in the next complete verification", 60_000],

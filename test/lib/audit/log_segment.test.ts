@@ -7,11 +7,15 @@ import { seededIntegers } from "../../support/seeded_integers.ts";
 
 const ENTRIES = 9000;
 
+/** A subject is a number for something that an entry is about; its lowest bit is a flag, the others identify the subject. */
+const FLAG = 1;
+const ALL_BUT_FLAG = ~FLAG >>> 0;
+
 test("the index of the log finds the entries of a subject, or with the flag, in any range", () => {
   const randomBelow = seededIntegers(7);
-  // Each of the 40 groups with the same high bits has many subjects, and each segment lacks some. The lowest bit is a flag.
+  // There are so few subjects (40 groups with the same high bits) that most occur often, and enough that a segment lacks some.
   const randomSubject = (): number =>
-    ((randomBelow(40) << 20) | (randomBelow(3) << 1) | (randomBelow(50) === 0 ? 1 : 0)) >>> 0;
+    ((randomBelow(40) << 20) | (randomBelow(3) << 1) | (randomBelow(50) === 0 ? FLAG : 0)) >>> 0;
   /** Subjects of each entry: the first belongs to column 0, the others to column 1. */
   const subjects = Array.from({ length: ENTRIES }, (_, id) => [
     // 700 of 1,000 entries in a row have the same subject, so that some blocks lack all others.
@@ -34,9 +38,10 @@ test("the index of the log finds the entries of a subject, or with the flag, in 
   for (let round = 0; round < 300; round++) {
     const column = randomBelow(2) as 0 | 1;
     const candidates = subjectsInColumn(randomBelow(ENTRIES), column);
-    const bits = (candidates[randomBelow(candidates.length)]! & ~1) >>> 0;
-    // An entry without a subject is replaced by a query for the flag.
-    const query: SubjectQuery = bits === 0 ? { column: 0, mask: 1, bits: 1 } : { column, mask: ~1 >>> 0, bits };
+    const bits = (candidates[randomBelow(candidates.length)]! & ALL_BUT_FLAG) >>> 0;
+    // The subject 0 is none, so that round finds the entries with the flag.
+    const query: SubjectQuery =
+      bits === 0 ? { column: 0, mask: FLAG, bits: FLAG } : { column, mask: ALL_BUT_FLAG, bits };
     const [after, last] = [randomBelow(ENTRIES), randomBelow(ENTRIES)].sort((a, b) => a - b) as [number, number];
     expect([...logIndex.find(query, last, after)]).toEqual(filterEntries(query, last, after));
   }

@@ -17,6 +17,7 @@ import { sha256 } from "../../../local/node_ports.ts";
 const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
 const SIGNATURE =
   "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
+/** Name, key id and base64, which may contain a plus; its first byte is the type of signature. */
 const VERIFIER_KEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
 const peter = { name: "PeterNeumann", publicKey: decodeBase64(VERIFIER_KEY.split("+").slice(2).join("+"))!.slice(1) };
 

@@ -130,6 +130,7 @@ test("a proof succeeds although a part of the stored tree is missing; the next c
   await storeCurrentCheckpoint(deps);
   const query = "?id=70&length=3000";
   const { body } = await requestProof(deps, query);
+  // The key of the first tile of level 1.
   const tile = `1/${"0".repeat(16)}`;
   const stored = (await deps.store.get("merkle", tile))!.value;
   await deps.store.transact((tx) => tx.delete("merkle", tile));

@@ -20,8 +20,9 @@ import { get } from "../../support/requests.ts";
 import { copyStore } from "../../tamper/world.ts";
 import { lengthen, makeLog } from "./synthetic_log.ts";
 
-/** Creates a checkpoint signer from a key pair of the independent implementation. */
+/** Creates a checkpoint signer from a key pair of the independent implementation, of type 1: a log's; type 4 is a witness's. */
 function createSigner({ pem, vkey }: ReturnType<typeof keyPair>): CheckpointSigner {
+  // A verifier key is `<name>+<key id>+<base64>`; base64 can have a plus too, and its first byte is the type.
   const bytes = Buffer.from(vkey.split("+").slice(2).join("+"), "base64");
   return {
     publicKey: new Uint8Array(bytes.subarray(1)),
@@ -102,6 +103,7 @@ test("a cosignature still counts for its checkpoint while the witness cosigns th
   await growAndMaintain(deps, 1);
   const { checkpoint } = await requestCheckpoint(deps, "?cosigned=1");
   expect(checkpoint).toContain("— w.example/one ");
+  // The witness cosigns a longer checkpoint right after the cosignatures have been read.
   const getMany: typeof deps.store.getMany = async (collection, ids) => {
     const records = await deps.store.getMany(collection, ids);
     if (collection === "witnesses") await growAndMaintain(deps, 1);

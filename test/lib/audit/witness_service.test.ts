@@ -115,7 +115,7 @@ test("a submission from another size is answered with the size that was cosigned
 const forgedLeaves = [...LEAVES.slice(0, 50), ...Array.from({ length: 150 }, () => randomBytes(32))];
 const badRoot = checkpointText(ORIGIN, forgedLeaves.slice(0, 100));
 
-test.each<[string, string, number]>([
+test.each<[fault: string, body: string, status: number]>([
   [
     "a proof of another log",
     submission(100, consistencyProof(100, forgedLeaves), signedNote(200, LOG, forgedLeaves)),
