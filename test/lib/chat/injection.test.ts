@@ -127,6 +127,7 @@ test("a call to an unknown tool has no effect, whatever its input", async () => 
   );
   const before = await readGovernedState(service, host);
   const inputs = buildInputs(ids);
+  // A part of a path, "find", is also the name of a tool.
   const attempts = [...new Set(TOOL_NAMES)]
     .filter((name) => name !== "find")
     .flatMap((name, index) => (LONG ? inputs : [inputs[index % inputs.length]!]).map((input) => ({ name, input })));

@@ -136,6 +136,7 @@ test.each([
     await service.say("did legal sign it off?", { ...conversation, ...(ana ? {} : { author: "ana" }) }, ana);
     const request = service.received.at(-1)!;
     expect(request.body.messages).toHaveLength(2);
+    // One message per line, between two lines of text and the end of the last line.
     const earlierMessages = fencedData(request)
       .split("\n")
       .slice(2, -1)
@@ -225,6 +226,7 @@ test("a draft is never minor, even where the intent allows it", async () => {
     { intent: { policy: { minor } } },
   );
   const drafts = await service.sayAndConfirm("draft");
+  // The second draft is rejected, since a draft has no field `tier`.
   expect(drafts).toHaveLength(1);
   expect(await service.change(drafts[0]!.change_id!)).toMatchObject({ status: "pending_consent", tier: "standard" });
   const byPerson = await service.propose({ ...DRAFT, ...claims, tier: "minor" });
@@ -257,6 +259,7 @@ test("five drafts may be open; after a decision on one of them another can be st
   const service = await withModel((request, round) =>
     using(...draftValues(...[1, 2, 3, 4, 5, 6, 7].map((n) => value + n)))(request, round),
   );
+  // Five of the seven drafts in a reply are accepted.
   const first = await service.sayAndConfirm("draft");
   expect(first.map(({ stored }) => stored)).toEqual([true, true, true, true, true]);
   value = 10;
@@ -353,6 +356,7 @@ test("every read tool answers from the records", async () => {
   };
   const service = await withModel((received) => {
     const answered = listResults([received]).length;
+    // A reply of the model may call eight tools.
     const nextCalls = readTools.slice(answered, answered + 8).map((name) => ({ name, input: inputs[name] ?? {} }));
     return nextCalls.length > 0 ? { tools: nextCalls } : { text: "done" };
   });

@@ -135,6 +135,7 @@ describe("a draft that people denied", () => {
   test("is treated like one that expired, and unlike one that was rolled back", async () => {
     const service = await openService({ intent: { policy: { consent_ttl_hours: 1 } } });
     const [first] = (await service.draftAgain()) as [{ change_id: string }];
+    // An expiry is recorded when a second cycle confirms the time of the first.
     for (const hours of [2, 1]) {
       service.deps.clock.advance(hours * 3_600_000);
       await runCycle(service.deps);
@@ -194,6 +195,7 @@ describe("the confirmation of a draft", () => {
     const { change_id } = (await service.confirm()).body.drafts[0];
     await service.must("deny", change_id);
     await service.post("erase", { change_id, actor: "ana", note: "a request" });
+    // The cycles sweep messages and drafts for erased content.
     for (let hours = 0; hours < 60; hours++) {
       service.deps.clock.advance(3_600_000);
       await runCycle(service.deps);

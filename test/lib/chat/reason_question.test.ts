@@ -1,3 +1,4 @@
+/** The built-in responder's answer to a question about the reason of a rollback. */
 import { expect, test } from "vitest";
 import { chatService } from "./chat_service.ts";
 
@@ -11,6 +12,7 @@ test("why a guardrail rolled a change back is answered with a change that was ro
     rationale: "Payments that fail once mostly succeed later, so customers of every plan need not start again.",
     kpi: "csat",
   });
+  // Its text matches the question better, but it was not rolled back.
   const pending = await service.bring("pending_consent", {
     target: "checkout.guardrail",
     summary: "Roll back checkout retries by a guardrail",

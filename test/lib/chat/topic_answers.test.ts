@@ -1,3 +1,4 @@
+/** The chat's answer to the question whether the log is intact. */
 import { expect, test } from "vitest";
 import { countEntries } from "../../../lib/chat/topic_answers.ts";
 import { verifyChain } from "../../../lib/audit/verify.ts";

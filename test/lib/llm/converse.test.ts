@@ -92,6 +92,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
       ["echo", { a: 1 }],
       ["echo", {}],
     ]);
+    // For OpenAI the instructions are a message too.
     const messages = received[1]!.body.messages.slice(name === "OpenAI" ? 2 : 1);
     expect(messages).toEqual(
       name === "OpenAI"

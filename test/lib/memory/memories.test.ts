@@ -95,6 +95,7 @@ test("a page read during a commit does not permanently omit a memory", async () 
     store.transact(async (tx) => {
       for (const text of ["first zebra", "second zebra"]) await remember(tx, makeMemory(text));
     });
+  // The first page that is read lacks the first of the two memories, which are committed meanwhile.
   const torn = tornStore(store, "memories", addTwo);
   await findTexts(torn, "zebra");
   expect(await findTexts(torn, "zebra")).toEqual(["second zebra", "first zebra", "old zebra"]);
