@@ -133,7 +133,8 @@ test("an idempotency key of the caller is sent unchanged", async () => {
 /** Members of an error of the service. */
 const SERVICE_ERROR = { error: "no", status: 503, request_id: "r1" };
 
-test.each<[string, Network, number]>([
+/** The first pause is half of 500 ms, because `random` returns 0.5. */
+test.each<[title: string, network: Network, pauseMs: number]>([
   ["a request without a response", unreachable, 250],
   ["a gateway's 502", respondWith(502), 250],
   ["a gateway's 504", respondWith(504), 250],
@@ -245,6 +246,7 @@ test("waitForDecision waits for a decision, even if the service responds without
     retry: { pause: async () => undefined },
   });
   expect((await pausing.waitForDecision(change_id)).status).toBe("denied");
+  // After the first read, a request names the revision that it knows, and asks the service to wait for another.
   expect(reads).toEqual([" null", '?wait=50 "1"', '?wait=50 "1"']);
 });
 

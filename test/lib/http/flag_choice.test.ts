@@ -6,8 +6,15 @@ import { readContext } from "../../../lib/http/ofrep_schemas.ts";
 import type { GovernedValue } from "../../../lib/operations/values.ts";
 
 const governedValue = (tenant_id: string, value: unknown, more: object = {}): GovernedValue => ({
-  ...{ state: "governed", tenant_id, target: "ui.banner", value, change_id: `chg_of_${tenant_id}` },
-  ...{ entry: 1, applied_at: "2026-11-28T06:00:00.000Z", kind: "config", digest: "d" },
+  state: "governed",
+  tenant_id,
+  target: "ui.banner",
+  value,
+  change_id: `chg_of_${tenant_id}`,
+  entry: 1,
+  applied_at: "2026-11-28T06:00:00.000Z",
+  kind: "config",
+  digest: "d",
   ...more,
 });
 /** Returns a value in a rollout to 40 percent of the users, who are identified by the attribute `unit`. */
@@ -53,6 +60,7 @@ const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
 }));
 
 test.each(CASES)("%s: a cached response equals the one that is computed for the user", (_, values) => {
+  // `choose` selects a result by its number in `results`, which are computed once.
   const { choose, results } = createFlagChoice(values, "ui.banner");
   const chosenNumbers = new Set<unknown>();
   for (const context of CONTEXTS) {

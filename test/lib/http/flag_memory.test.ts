@@ -43,6 +43,7 @@ test("a write of one process shows in the next response of both", async () => {
   const [writing, other] = await startTwoProcesses();
   const apply = (fields: object) => writing.bring("applied", { target: "ui.a", ...fields });
   let change_id = "";
+  /** Feeds numbers with which the rollout leaves a step. */
   const advance = async (step: number) => {
     const { passHours, feedNow } = rolloutClient(writing, change_id);
     passHours(24);

@@ -28,8 +28,12 @@ test("a tenant's own value takes precedence over the value for all tenants", asy
       value: { on: true },
       reason: "TARGETING_MATCH",
       metadata: {
-        ...{ change_id: own, applied_at, digest, entry: audit_entries.at(-1).id },
-        ...{ kind: "config", tenant_id: "t1" },
+        change_id: own,
+        applied_at,
+        digest,
+        entry: audit_entries.at(-1).id,
+        kind: "config",
+        tenant_id: "t1",
       },
     },
   });
@@ -115,6 +119,7 @@ test("a withheld value is an error of that flag only, also where there is a valu
   const own = await applyValue(api, "t1", "a", "own");
   await applyValue(api, "t1", "b", "whole");
   await projectAll(api.deps);
+  // A value that differs from the audit entries is withheld.
   await api.deps.store.transact(async (tx) => {
     const record = (await tx.get("changes", own))!.value as ChangeRecord;
     tx.put("changes", own, { ...record, change: { ...record.change, value: "evil" } });
@@ -135,6 +140,7 @@ test("a withheld value is not replaced by the value for all, and is not reported
   const alone = await applyValue(api, "t1", "b", "own");
   await projectAll(api.deps);
   const { store } = api.deps;
+  // Without its record in `values`, the value of an applied change cannot be verified and is withheld.
   await store.transact((tx) => ["a", "b"].forEach((target) => tx.delete("values", `t1\n${target}`)));
   const failed = { key: "a", errorCode: "GENERAL", errorDetails: expect.stringContaining("withheld") };
   expect(await evaluateOne(api, "a", "t1")).toMatchObject({ status: 500, body: failed });
@@ -210,19 +216,18 @@ test("other fields of a context or a body are ignored, and so is the content typ
 
 describe("an evaluation is a read", () => {
   const READ = "read-token-of-sixteen-and-more";
-  const openProtected = async (options: TestOptions = {}) => {
-    const api = await service({ adminToken: "admin-token-of-sixteen", readToken: READ, ...options });
-    return api;
-  };
+  const openWithTokens = (options: TestOptions = {}) =>
+    service({ adminToken: "admin-token-of-sixteen", readToken: READ, ...options });
 
   test("without a token and without a person if reads are open", async () => {
-    const api = await openProtected({ identityHeader: "x-person", allowAnonymousWrites: false });
+    const api = await openWithTokens({ identityHeader: "x-person", allowAnonymousWrites: false });
+    // The request is allowed, and there is no such flag.
     expect((await evaluateOne(api, "a")).status).toBe(404);
     expect((await evaluateAll(api)).status).toBe(200);
   });
 
   test("that is rejected with 401 and no body if reads are protected", async () => {
-    const api = await openProtected({ protectReads: true });
+    const api = await openWithTokens({ protectReads: true });
     for (const headers of [{}, { authorization: "Bearer wrong" }, { "x-svc-read-token": "wrong" }]) {
       for (const rejected of [await evaluateOne(api, "a", "t1", headers), await evaluateAll(api, "t1", headers)]) {
         expect([rejected.status, rejected.text]).toEqual([401, ""]);
@@ -236,7 +241,7 @@ describe("an evaluation is a read", () => {
   test("that an agent may send with its secret", async () => {
     const secret = "agent-secret-of-sixteen-and-more";
     const principals = { "agent:pricing": { kind: "agent", token_sha256: sha256(secret) } };
-    const api = await openProtected({ protectReads: true, intent: { principals } });
+    const api = await openWithTokens({ protectReads: true, intent: { principals } });
     expect((await evaluateAll(api, "t1", { authorization: `Bearer ${secret}` })).status).toBe(200);
   });
 

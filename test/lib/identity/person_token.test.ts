@@ -266,6 +266,7 @@ test("each unknown key id causes one fetch a minute, and valid keys can still be
   await slow;
   expect(await tryKey(KID)).toBe("accepted");
   isSlow = false;
+  // The key of the load balancer was the 17th fetch. After a minute an unknown key is fetched again.
   clock.advance(MINUTE);
   await tryKey(keyId(14));
   expect(urls).toHaveLength(18);

@@ -305,6 +305,7 @@ describe("keys", () => {
           name,
         ).toEqual([true, true, false, false]);
       }
+      // One at the start, and one in each minute.
       expect(urls.length, name).toBe(31);
       clock.advance(24 * HOUR);
       expect((await verifyAll([token], rules))[0], name).toContain(`no keys from ${JWKS}`);

@@ -25,6 +25,7 @@ async function startMcp(options: TestOptions = {}, headers: Record<string, strin
 }
 type Mcp = Awaited<ReturnType<typeof startMcp>>;
 
+/** Lists the tools in a `modern` version, which has no handshake, or in a `legacy` one. */
 const listToolNames = async (mcp: Mcp, era: "modern" | "legacy" = "modern"): Promise<string[]> =>
   (await mcp.request("tools/list", {}, era)).body.result.tools.map(({ name }: { name: string }) => name);
 
@@ -83,51 +84,53 @@ describe("a request is rejected with an error of the protocol:", () => {
   });
   const unknownVersion = { ...meta, "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
 
-  test.each<[string, unknown, Record<string, string>, number, number, unknown]>([
-    ["no JSON", "{", {}, 400, -32700, null],
-    ["a repeated member", '{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}', {}, 400, -32700, null],
-    ["a batch", [{ jsonrpc: "2.0", id: 7, method: "ping" }], {}, 400, -32600, null],
-    ["an empty batch", [], {}, 400, -32600, null],
-    ["a number", 7, {}, 400, -32600, null],
-    ["another version of JSON-RPC", { jsonrpc: "1.0", id: 7, method: "ping" }, {}, 400, -32600, 7],
-    ["no method", { jsonrpc: "2.0", id: 7 }, {}, 400, -32600, 7],
-    ["a response", { jsonrpc: "2.0", id: 7, result: {} }, {}, 400, -32600, 7],
-    ["an id that is null", { jsonrpc: "2.0", id: null, method: "ping" }, {}, 400, -32600, null],
-    ["an id that is a fraction", { jsonrpc: "2.0", id: 1.5, method: "ping" }, {}, 400, -32600, null],
-    ["a list of params", { jsonrpc: "2.0", id: 7, method: "ping", params: [1] }, {}, 400, -32600, 7],
-    ["an unknown method", { jsonrpc: "2.0", id: 7, method: "resources/list" }, {}, 200, -32601, 7],
+  test.each<[fault: string, body: unknown, headers: Record<string, string>, status: number, code: number, id: unknown]>(
     [
-      "an unknown version",
-      { jsonrpc: "2.0", id: 7, method: "ping" },
-      { "mcp-protocol-version": "1999" },
-      400,
-      -32022,
-      7,
+      ["no JSON", "{", {}, 400, -32700, null],
+      ["a repeated member", '{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}', {}, 400, -32700, null],
+      ["a batch", [{ jsonrpc: "2.0", id: 7, method: "ping" }], {}, 400, -32600, null],
+      ["an empty batch", [], {}, 400, -32600, null],
+      ["a number", 7, {}, 400, -32600, null],
+      ["another version of JSON-RPC", { jsonrpc: "1.0", id: 7, method: "ping" }, {}, 400, -32600, 7],
+      ["no method", { jsonrpc: "2.0", id: 7 }, {}, 400, -32600, 7],
+      ["a response", { jsonrpc: "2.0", id: 7, result: {} }, {}, 400, -32600, 7],
+      ["an id that is null", { jsonrpc: "2.0", id: null, method: "ping" }, {}, 400, -32600, null],
+      ["an id that is a fraction", { jsonrpc: "2.0", id: 1.5, method: "ping" }, {}, 400, -32600, null],
+      ["a list of params", { jsonrpc: "2.0", id: 7, method: "ping", params: [1] }, {}, 400, -32600, 7],
+      ["an unknown method", { jsonrpc: "2.0", id: 7, method: "resources/list" }, {}, 200, -32601, 7],
+      [
+        "an unknown version",
+        { jsonrpc: "2.0", id: 7, method: "ping" },
+        { "mcp-protocol-version": "1999" },
+        400,
+        -32022,
+        7,
+      ],
+      ["a newer request without _meta", { ...listRequest, params: {} }, valid.headers, 400, -32602, 7],
+      ["a newer request without its version", withoutMeta("protocolVersion"), valid.headers, 400, -32602, 7],
+      ["a newer request without capabilities", withoutMeta("clientCapabilities"), valid.headers, 400, -32602, 7],
+      ["a newer request without the header", listRequest, {}, 400, -32020, 7],
+      [
+        "another version in the header",
+        listRequest,
+        { ...valid.headers, "mcp-protocol-version": "2025-11-25" },
+        400,
+        -32020,
+        7,
+      ],
+      ["another method in the header", listRequest, { ...valid.headers, "mcp-method": "tools/call" }, 400, -32020, 7],
+      ["the method in another case", listRequest, { ...valid.headers, "mcp-method": "Tools/List" }, 400, -32020, 7],
+      ["no method in the header", listRequest, { "mcp-protocol-version": "2026-07-28" }, 400, -32020, 7],
+      [
+        "a future version",
+        { ...listRequest, params: { _meta: unknownVersion } },
+        { ...valid.headers, "mcp-protocol-version": "2099-01-01" },
+        400,
+        -32022,
+        7,
+      ],
     ],
-    ["a newer request without _meta", { ...listRequest, params: {} }, valid.headers, 400, -32602, 7],
-    ["a newer request without its version", withoutMeta("protocolVersion"), valid.headers, 400, -32602, 7],
-    ["a newer request without capabilities", withoutMeta("clientCapabilities"), valid.headers, 400, -32602, 7],
-    ["a newer request without the header", listRequest, {}, 400, -32020, 7],
-    [
-      "another version in the header",
-      listRequest,
-      { ...valid.headers, "mcp-protocol-version": "2025-11-25" },
-      400,
-      -32020,
-      7,
-    ],
-    ["another method in the header", listRequest, { ...valid.headers, "mcp-method": "tools/call" }, 400, -32020, 7],
-    ["the method in another case", listRequest, { ...valid.headers, "mcp-method": "Tools/List" }, 400, -32020, 7],
-    ["no method in the header", listRequest, { "mcp-protocol-version": "2026-07-28" }, 400, -32020, 7],
-    [
-      "a future version",
-      { ...listRequest, params: { _meta: unknownVersion } },
-      { ...valid.headers, "mcp-protocol-version": "2099-01-01" },
-      400,
-      -32022,
-      7,
-    ],
-  ])("%s", async (_, body, headers, status, code, id) => {
+  )("%s", async (_, body, headers, status, code, id) => {
     const reply = await (await startMcp()).send(body, headers);
     expect([reply.status, reply.body]).toEqual([
       status,
@@ -208,7 +211,7 @@ describe("callers", () => {
     }
   });
 
-  test.each<[string, Record<string, string>, number, string]>([
+  test.each<[kind: string, headers: Record<string, string>, status: number, code: string]>([
     ["an unknown secret", { authorization: "Bearer x" }, 401, "unauthorized"],
     ["two secrets", { authorization: `Bearer ${SECRET}, Bearer ${SECRET}` }, 401, "unauthorized"],
     ["the admin token", { "x-svc-admin-token": ADMIN }, 403, "agent_required"],

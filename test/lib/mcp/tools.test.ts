@@ -57,6 +57,7 @@ test("the results of the tools match their declared schemas", async () => {
     find: { query: "group:tenant time:proposed-applied" },
     list_changes: {},
     get_change: { change_id },
+    // The change has another status, so the wait ends immediately.
     wait_for_decision: { change_id, seen_status: "approved" },
     search_memory: { query: "banner" },
     product_state: {},

@@ -1,3 +1,4 @@
+/** The OpenAPI document that is made from the declarations of endpoints: fields, responses, error codes, tokens, schemas. */
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { endpoint, type Declaration } from "../../../lib/http/endpoint.ts";

@@ -1,3 +1,4 @@
+/** The page of the API's description: its operations, commands, anchors, example responses and rows of fields. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";

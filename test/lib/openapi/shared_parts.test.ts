@@ -1,3 +1,4 @@
+/** The served OpenAPI document shares repeated parts: expanded, it is equal to the complete document. */
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../../lib/openapi/json_schema.ts";
 import type { ApiResponse } from "../../../lib/openapi/responses.ts";
@@ -18,6 +19,7 @@ function expand(part: unknown): unknown {
   const components = kind === "schemas" ? COMPLETE.components.schemas : COMPLETE.components.headers;
   const isErrorResponse = kind === "responses" && name!.startsWith("Error");
   if (isErrorResponse) return expandErrorResponse(name!, (part as ApiResponse).description);
+  // References to parts that the complete document shares too stay as they are.
   if (kind && name && !(name in components)) return expand(servedPart(kind, name));
   if ("unevaluatedProperties" in part) return mergeBase(part as unknown as Extended);
   if ("allOf" in part && "required" in part) return mergeExtension(part as unknown as Extended);

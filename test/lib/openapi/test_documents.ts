@@ -1,3 +1,4 @@
+/** OpenAPI documents of all endpoints, for tests. */
 import { endpoints } from "../../../handlers/index.ts";
 import type { DocumentConfig } from "../../../lib/openapi/operation.ts";
 import { makeOpenApi } from "../../../lib/openapi/document.ts";

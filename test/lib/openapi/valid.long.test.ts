@@ -1,3 +1,4 @@
+/** The served document is valid by the schema of OpenAPI 3.1, and its references exist. */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { makeIntent } from "../../support/intents.ts";
