@@ -5,6 +5,7 @@ import { githubApp, parseJson } from "../../../lib/github/app.ts";
 import { HOUR, MINUTE, testClock } from "../../support/clock.ts";
 import { API, appKeyPem } from "../../support/github_stub.ts";
 
+// Makes the key before the tests, since that can take long; each call returns the same key.
 beforeAll(() => void appKeyPem());
 
 const ACME = { installation_id: 77, repository_id: 42 };
@@ -57,8 +58,11 @@ test("a request has a token of the installation for one repository and one permi
   expect(JSON.parse(String(token!.init.body))).toEqual({ repository_ids: [42], permissions: { deployments: "write" } });
   expect(request!.init).toMatchObject({ method: "POST", redirect: "manual", body: '{"a":1}' });
   expect(request!.init.headers).toEqual({
-    ...{ accept: "application/vnd.github+json", authorization: "Bearer ghs_1", "user-agent": "countersign" },
-    ...{ "x-github-api-version": "2022-11-28", "content-type": "application/json" },
+    accept: "application/vnd.github+json",
+    authorization: "Bearer ghs_1",
+    "user-agent": "countersign",
+    "x-github-api-version": "2022-11-28",
+    "content-type": "application/json",
   });
 });
 
@@ -102,6 +106,7 @@ test("a failed request for a token is repeated by the next call", async () => {
   await expect(client.authorize(ACME)).resolves.toBeUndefined();
 });
 
+/** After a 401 the token is not used again. */
 test.each([
   [401, 2],
   [403, 1],

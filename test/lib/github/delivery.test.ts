@@ -24,8 +24,14 @@ const forRepository = (full_name: string) => ({
 
 test("a delivery is parsed into the deployment and the commit that wait for a decision", () => {
   const request = {
-    ...{ installation_id: 77, repository_id: 42, repository: "acme/shop.v2", deployment_id: 7, run_id: "9001" },
-    ...{ environment: "production", head: SHA, callback: CALLBACK },
+    installation_id: 77,
+    repository_id: 42,
+    repository: "acme/shop.v2",
+    deployment_id: 7,
+    run_id: "9001",
+    environment: "production",
+    head: SHA,
+    callback: CALLBACK,
   };
   expect(read(DELIVERY)).toEqual(request);
   expect(read({ ...DELIVERY, sha: SHA, event: "push" })).toEqual(request);
@@ -44,7 +50,7 @@ const COMMIT = "must be a full commit id";
 const NAME = "must be owner/name";
 const RUN_CALLBACK = "must be the run's deployment_protection_rule below the gate's api";
 
-test.each<[string, object, string, string]>([
+test.each<[fault: string, change: object, field: string, message: string]>([
   ["no environment", { environment: undefined }, "environment", "must be text"],
   ["a short commit", { deployment: { id: 7, sha: "a".repeat(39) } }, "deployment.sha", COMMIT],
   ["a longer commit", { deployment: { id: 7, sha: "a".repeat(41) } }, "deployment.sha", COMMIT],
@@ -80,6 +86,7 @@ test.each<[string, object, string, string]>([
   ["a longer address", { deployment_callback_url: `${CALLBACK}/x` }, "callback", RUN_CALLBACK],
   ["a run without a number", { deployment_callback_url: CALLBACK.replace("9001", "0") }, "callback", RUN_CALLBACK],
 ])("a delivery with %s is rejected", (_, change, field, message) => {
+  // The table has a short name for the field with the address.
   const name = field === "callback" ? "deployment_callback_url" : field;
   const details = { fields: [{ field: name, message }] };
   expect(() => read({ ...DELIVERY, ...change })).toThrow(expect.objectContaining({ code: "invalid_field", details }));

@@ -134,6 +134,7 @@ describe("a sync", () => {
     svc.deps.clock.advance(7 * DAY);
     await svc.post("kpi", { csat: 4.4 });
     await insightMaker(svc.deps, self)();
+    // The late change was applied at the horizon of the others, so it shares the movement of their KPI.
     expect(await syncPeer(own, self, peerConnection())).toEqual({ kept: 1, updated: 60 });
     expect(await listInsights(own.store)).toHaveLength(61);
   });
@@ -189,6 +190,7 @@ describe("a sync", () => {
             status: 200,
             body: { insights: [{}], next: ++pages, last: 1_000_000, product_id: "acme-crm", product_type: "crm" },
           };
+    // A sync reads at most ten pages.
     await syncPeer(own, self, endless);
     expect(pages).toBe(10);
   });

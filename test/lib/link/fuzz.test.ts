@@ -3,7 +3,7 @@
  * `LINK_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from "vitest";
-import { MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
+import { LENGTH_BYTES, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import type { LinkEvent, Role, Session } from "../../../lib/link/session.ts";
 import { LONG } from "../../support/run_length.ts";
 import { end, shake } from "./test_sessions.ts";
@@ -65,7 +65,7 @@ test(title, { timeout: 600_000 }, () => {
       events.push(...subject.end.receive(stream.slice(at, at + size)).events);
       at += size;
       const limit = subject.end.established ? MAX_PROVEN_BYTES : subject.limit;
-      expect(subject.end.buffered).toBeLessThanOrEqual(limit + 4);
+      expect(subject.end.buffered).toBeLessThanOrEqual(LENGTH_BYTES + limit);
     }
     const isEnded = events.at(-1)?.kind === "violation";
     if (isEnded) violations++;

@@ -153,6 +153,7 @@ describe("evidence", () => {
       makeStored({ realised_delta: 2 }),
       makeStored({ insight_id: "ins_2", realised_delta: -1, trust: 0.55, verdict: "regressed" }),
     ]);
+    // With trusts t the mean is Σ(t·delta) / Σt, and the effective number (Σt)² / Σt².
     expect(evidence).toEqual({
       kpi: "csat",
       match: "target",

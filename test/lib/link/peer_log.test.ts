@@ -125,6 +125,7 @@ describe("a peer's log", () => {
   });
 
   describe("with an accepted loss", () => {
+    // Entry 4 states that entries 4 to 6 of an earlier log were lost, and that the log continues after entry 3.
     const loss = { entry: 4, length: 3, known: 6, known_head: head("6"), actor: "ops" };
     const shorter = { length: 4, head: head("4") };
 

@@ -1,6 +1,6 @@
 /** Sessions of the link: the handshake, and messages after it. */
 import { describe, expect, test } from "vitest";
-import { makeFrame, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
+import { FRAME, LENGTH_BYTES, makeFrame, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
 import { challengeFrame, helloFrame } from "../../../lib/link/handshake.ts";
 import { portableMac, deriveSessionKeys, makeTranscript } from "../../../lib/link/keys.ts";
 import { toBytes } from "../../../lib/link/payload.ts";
@@ -16,11 +16,12 @@ describe("the handshake", () => {
     const passed = shake(end("client"), end("server"));
     expect(passed.client).toEqual([{ kind: "established", peer: identity("b") }]);
     expect(passed.server).toEqual([{ kind: "established", peer: identity("a") }]);
-    expect(passed.frames.map(({ from, bytes }) => [from, bytes[4]])).toEqual([
-      ["client", 1],
-      ["server", 2],
-      ["client", 3],
-      ["server", 3],
+    // The type follows the length.
+    expect(passed.frames.map(({ from, bytes }) => [from, bytes[LENGTH_BYTES]])).toEqual([
+      ["client", FRAME.hello],
+      ["server", FRAME.challenge],
+      ["client", FRAME.proof],
+      ["server", FRAME.proof],
     ]);
   });
 
@@ -103,18 +104,21 @@ describe("the handshake", () => {
     ["a name of 201 characters", { product_id: "x".repeat(201) }, /product_id/],
   ])("rejects a HELLO with %s", (_, changed, reason) => {
     const hello = { v: 1, kid: KEY.kid, ...identity("a"), nonce: "0".repeat(64), ...changed };
-    const { send, events } = end("server").receive(makeFrame(1, toBytes(hello)));
+    const { send, events } = end("server").receive(makeFrame(FRAME.hello, toBytes(hello)));
     expect(send).toEqual([]);
     expect(findViolation(events)).toMatch(reason);
   });
 
   test("accepts a HELLO without a product, and ignores unknown fields", () => {
     const hello = { v: 1, kid: KEY.kid, peer_id: "a".repeat(32), instance_id: "i", nonce: "0".repeat(64), more: 1 };
-    expect(end("server").receive(makeFrame(1, toBytes(hello))).send).toHaveLength(1);
+    expect(end("server").receive(makeFrame(FRAME.hello, toBytes(hello))).send).toHaveLength(1);
   });
 
   test("must begin with a HELLO", () => {
-    for (const first of [makeFrame(3, new Uint8Array(32)), makeFrame(4, toBytes({ id: 1 })), makeFrame(1, toBytes([]))])
+    const proof = makeFrame(FRAME.proof, new Uint8Array(32));
+    const request = makeFrame(FRAME.request, toBytes({ id: 1 }));
+    const malformedHello = makeFrame(FRAME.hello, toBytes([]));
+    for (const first of [proof, request, malformedHello])
       expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
   });
 
@@ -160,7 +164,8 @@ describe("a session", () => {
         events.filter(({ kind }) => kind !== "violation"),
         `byte ${at}`,
       ).toEqual([]);
-      if (at > 3) expect(kinds(events), `byte ${at}`).toEqual(["violation"]);
+      // With another length the frame is too long or incomplete, so that a violation may come later.
+      if (at >= LENGTH_BYTES) expect(kinds(events), `byte ${at}`).toEqual(["violation"]);
     }
   });
 
@@ -215,7 +220,8 @@ describe("a session", () => {
     const { server, frames } = established();
     const [hello, challenge] = frames.map(({ bytes }) => bytes);
     const { client: key } = deriveSessionKeys(KEY.key, makeTranscript(hello!, challenge!));
-    const frame = makeFrame(6, new Uint8Array(length + 32));
+    // The body is a part of the sequence number, which has eight bytes, and the HMAC of 32 bytes.
+    const frame = makeFrame(FRAME.ping, new Uint8Array(length + 32));
     frame.set(portableMac(key)(frame.subarray(0, -32)), frame.length - 32);
     expect(findViolation(server.receive(frame).events)).toMatch(/too short/);
   });

@@ -185,16 +185,19 @@ test("pages are in order of update: an updated insight is returned again, others
   await svc.post("kpi", { csat: 4.1, nrr_quarterly: 1 });
   await makeInsights();
   const store = svc.deps.store;
+  // The KPI of ui.second had no value before the apply, so there is no insight about it.
   const all = await readShared(store, self, 0, 50);
   expect(all).toMatchObject({ next: 1, last: 1, insights: [{ target: "ui.banner" }] });
   await applyChange({ target: "ui.third" });
   reachHorizon();
   await svc.post("kpi", { csat: 4.2 });
   await makeInsights();
+  // The change of ui.third was applied at the horizon of ui.banner, whose insight now counts a shared movement.
   const rest = await readShared(store, self, all.next, 50);
   expect(rest.insights.map(({ target }) => target).sort()).toEqual(["ui.banner", "ui.third"]);
   expect(await readShared(store, self, rest.next, 50)).toMatchObject({ insights: [], next: rest.next });
   expect((await readShared(store, self, all.next, 1)).next).toBe(all.next + 1);
+  // A cursor beyond the last update is of another counter, so everything is returned.
   expect((await readShared(store, self, 999, 50)).insights).toHaveLength(2);
 });
 

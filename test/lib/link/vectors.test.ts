@@ -13,7 +13,10 @@ import { createSession } from "../../../lib/link/session.ts";
 
 const page = readFileSync(new URL("../../../lib/link/README.md", import.meta.url), "utf8");
 const vectors = JSON.parse(/```json vectors\n([^`]*)```/.exec(page)![1]!) as Record<string, string>;
+/** The header of a proof's frame: the length 33 in four bytes, and the type 3. */
+const PROOF_HEADER = "0000002103";
 const bytes = (name: string) => hexToBytes(vectors[name]!);
+/** Parses the JSON of an opening frame, which follows a header of five bytes. */
 const parseOpening = (name: string) => JSON.parse(new TextDecoder().decode(bytes(name).subarray(5)));
 
 test("keys and proofs equal the published vectors", () => {
@@ -25,8 +28,8 @@ test("keys and proofs equal the published vectors", () => {
   expect(computed.kid).toBe(vectors["kid"]);
   expect(bytesToHex(computed.key)).toBe(vectors["key"]);
   expect(bytesToHex(computed.transcript)).toBe(vectors["transcript"]);
-  expect(`0000002103${bytesToHex(computed.client_proof)}`).toBe(vectors["client_proof"]);
-  expect(`0000002103${bytesToHex(computed.server_proof)}`).toBe(vectors["server_proof"]);
+  expect(PROOF_HEADER + bytesToHex(computed.client_proof)).toBe(vectors["client_proof"]);
+  expect(PROOF_HEADER + bytesToHex(computed.server_proof)).toBe(vectors["server_proof"]);
   expect(bytesToHex(keys.client)).toBe(vectors["client_to_server"]);
   expect(bytesToHex(keys.server)).toBe(vectors["server_to_client"]);
 });
