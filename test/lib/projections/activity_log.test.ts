@@ -1,3 +1,4 @@
+/** The growth log: its pages over rows of projections and notices, its limit, its order, and the cycle of each row. */
 import { expect, test } from "vitest";
 import { projectAll } from "../../../lib/projections/projector.ts";
 import { addNotice, readActivityPage } from "../../../lib/projections/activity_log.ts";

@@ -105,8 +105,10 @@ async function step(service: OperationsService, random: () => number, changes: s
       void (chance(0.5) ? service.host.host.delete(changeId) : service.host.host.set(changeId, "applied")),
     task: () => service.post("/api/tasks", { title: "t", priority: pick(["low", "normal", "high", "urgent"]) }),
     cycle: () => service.cycle(),
+    // Eleven days are more than `consent_ttl_hours`, so pending changes expire.
     hours: async () => service.passHours(chance(0.1) ? 24 * 11 : 30 * random()),
   };
+  // A name that occurs several times is taken more often.
   const names = [
     "propose",
     "propose",

@@ -1,3 +1,4 @@
+/** Projecting in a long-lived process: after each commit, by polling, after lost races, and until it is stopped. */
 import { expect, test } from "vitest";
 import { readStatus } from "../../../lib/projections/catch_up.ts";
 import { startProjecting, PROJECTIONS } from "../../../lib/projections/projector.ts";
@@ -36,6 +37,7 @@ test("each commit is projected, also concurrent ones, until projecting is stoppe
   await untilCaughtUp();
   await projecting.stop();
   await bring("denied", { target: "ui.c" });
+  // The proposal and the denial.
   expect((await readBehind()).every((count) => count === 2)).toBe(true);
 });
 
@@ -63,6 +65,7 @@ test("a broken log is not projected, and is projected again when it is valid", a
   deps.integrity.breach = { first_invalid: 2, reason: "edited" };
   const projecting = startProjecting(deps, { pause: 0, yielding: 0, poll: 1 });
   await new Promise((resolve) => setTimeout(resolve, 20));
+  // All entries: the intent, the proposal, the consent and the apply.
   expect((await readBehind()).every((count) => count === 4)).toBe(true);
   delete deps.integrity.breach;
   await untilCaughtUp();

@@ -1,3 +1,4 @@
+/** Memories of the log: the text that is remembered of each kind of entry, of verdicts and of KPI feeds. */
 import { expect, test } from "vitest";
 import { memories } from "../../../lib/projections/memory.ts";
 import type { Memory } from "../../../lib/projections/memory.ts";

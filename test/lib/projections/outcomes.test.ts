@@ -65,6 +65,7 @@ async function computeOutcomes(log: TestLog): Promise<Record<string, Partial<Out
       const before = feeds(kpi, (entry) => entry.id < id);
       const since = feeds(kpi, (entry) => entry.id > id && isInWindow(entry));
       const [baseline, current] = [before.at(-1)?.value, since.at(-1)?.value];
+      // This is the only KPI of these logs that is better when it is lower.
       const sign = kpi === "incident_rate" ? -1 : 1;
       const realised = baseline === undefined || current === undefined ? null : sign * (current - baseline);
       // Outcomes whose window overlaps with this one, or ends with the entry after which it began.
@@ -82,12 +83,14 @@ async function computeOutcomes(log: TestLog): Promise<Record<string, Partial<Out
       const rollbackEnding = isGuardrail ? "guardrail" : "rollback";
       const ending = endEntry?.event_type === "change_applied" ? "change" : rollbackEnding;
       const hasTripped = isEarly && isGuardrail && realised !== null && realised < 0;
+      // Without a value since the apply, an outcome that ended early is too early to judge; any other one is inconclusive.
       const hasNoResult = kpi === null || (realised === null && !(isEarly && isOver));
       const isTooEarly = realised === null || (isEarly && !hasTripped);
       const verdictOfResult = isTooEarly ? "too_early" : judge(realised, expected);
       const verdict = hasNoResult ? "inconclusive" : verdictOfResult;
       // The first midnight in the 30 days before the apply.
       const trendStart = Math.floor((from - 30 * DAY) / DAY + 1) * DAY;
+      // The value before that midnight; without one, the first value, if it is at least a day older than the apply.
       const earlier =
         before.filter(({ at }) => at < trendStart).at(-1) ??
         (before[0] && from - before[0].at >= DAY ? before[0] : undefined);
@@ -212,6 +215,7 @@ test("earlier outcomes are not counted as closed if the store cannot be read bef
   await pass(log, 7 * DAY + 1);
   expect(await countVerdicts(log, () => projectAll(log))).toEqual({ closed: 1, new_verdicts: 0 });
   const { get } = log.store;
+  // The read before the run fails, and the one after it succeeds.
   const reads = [() => Promise.reject(new Error("no answer")), get];
   const store = {
     ...log.store,

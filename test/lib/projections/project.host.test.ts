@@ -23,6 +23,9 @@ import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { projectionDeps, storedRows, createTestLog, seededFractions } from "./test_log.ts";
 import { runRandomHistory } from "./random_log.ts";
 
+/** The period after an apply at whose end an outcome is final. */
+const HORIZON = 7 * DAY;
+
 /** Returns the end for `projectSlice`: the end of the log, or an earlier length. */
 async function projectionEnd(deps: ProjectionDeps, earlierLength?: number) {
   const length = earlierLength ?? (await readLength(deps));
@@ -68,9 +71,9 @@ test("an outcome that ended at its horizon stays ended for a process with an ear
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await log.feed({ csat: 4.5 });
   const ahead = projectionDeps(log.store, testClock(log.clock.iso()));
-  await pass(ahead, 7 * DAY + 5000);
+  await pass(ahead, HORIZON + 5000);
   await projectAll(ahead);
-  log.clock.advance(7 * DAY - 2000);
+  log.clock.advance(HORIZON - 2000);
   await log.feed({ csat: 6 });
   await projectAll(log);
   const before = await storedRows(log.store);
@@ -83,14 +86,14 @@ test("an outcome that is ended late uses the values fed before its horizon", asy
   const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
-  log.clock.advance(7 * DAY);
+  log.clock.advance(HORIZON);
   await log.feed({ csat: 5 });
   log.clock.advance(1);
   await log.feed({ csat: 3 });
   await projectAll(log);
   const { final, applied_at } = (await log.store.get("outcomes", id))!.value;
   expect(final).toMatchObject({ verdict: "met", current: 5, ended_by: "horizon" });
-  expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(7 * DAY);
+  expect(Date.parse(final!.as_of) - Date.parse(applied_at)).toBe(HORIZON);
 });
 
 test("projections share the entries, changes and cycles that one of them has read", async () => {
@@ -207,6 +210,7 @@ test("rows of an earlier version of a projection are rebuilt", async () => {
   const before = await storedRows(log.store);
   const { version, ...earlier } = value;
   expect(version).toBeGreaterThan(1);
+  // The cursor of an earlier version, with a row that a rebuild must remove.
   await log.store.transact((tx) => {
     tx.put("cursors", "outcomes", earlier);
     tx.put("closed", "0000000000000007", "made otherwise");
@@ -220,7 +224,7 @@ test("later feeds do not change a verdict", async () => {
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await log.feed({ csat: 5 });
-  log.clock.advance(7 * DAY + 1);
+  log.clock.advance(HORIZON + 1);
   const verdicts: number[] = [];
   for (const csat of [4, 5.5, 4.2]) {
     await log.feed({ csat });
@@ -250,7 +254,8 @@ describe("a slice", () => {
     await log.feed({ csat: 4.2 });
     await projectAll(log);
     expect((await readProjection(log, outcomes)).state.verdicts, "before any horizon").toBe(0);
-    await pass(log, 7 * DAY + 1);
+    await pass(log, HORIZON + 1);
+    // The first process stops after a few slices; another one continues.
     let slices = 0;
     await projectAll(log, () => ++slices <= 2 * PROJECTIONS.length);
     await projectAll(projectionDeps(counted.store, log.clock));
@@ -296,6 +301,7 @@ describe("a slice", () => {
 
   test("that cannot hold all writes of an entry continues within that entry", async () => {
     const log = await createTestLog();
+    // 60 rows from one entry are more than the 50 writes of a slice.
     const trip = { kpi: "csat", action: "alert", baseline: 4, value: 3, regression: 1 };
     const ids = Array.from({ length: 60 }, (_, index) => `chg_${index}`);
     await log.feed({ csat: 3 }, { tripped: ids.map((change_id) => ({ ...trip, change_id })) });
@@ -316,6 +322,7 @@ describe("a slice", () => {
     const slow: Store = { ...log.store, transact: (decide) => barrier.opened.then(() => log.store.transact(decide)) };
     const slowDeps = projectionDeps(slow, log.clock);
     const slice = projectSlice(slowDeps, waiting, slow, await projectionEnd(slowDeps));
+    // In these turns the slow process reads its slice; then it waits at the barrier.
     for (let turns = 0; turns < 20; turns++) await yieldToEventLoop();
     await projectSlice(log, waiting, log.store, await projectionEnd(log, length));
     barrier.open();
@@ -332,6 +339,7 @@ describe("a slice", () => {
     const slow: Store = { ...log.store, transact: (decide) => barrier.opened.then(() => log.store.transact(decide)) };
     const slowDeps = projectionDeps(slow, log.clock);
     const slice = projectSlice(slowDeps, waiting, slow, await projectionEnd(slowDeps));
+    // In these turns the slow process reads its slice; then a rebuild begins by resetting the cursor.
     for (let turns = 0; turns < 20; turns++) await yieldToEventLoop();
     await log.store.transact((tx) => tx.put("cursors", waiting.name, startCursor(waiting)));
     barrier.open();
@@ -413,6 +421,7 @@ describe("a read", () => {
         return storedRows(log.store);
       };
       const before = await readAll();
+      // After the cursors are reset, the reads have to project the complete log again.
       if (length > 0)
         await log.store.transact((tx) =>
           PROJECTIONS.forEach((projection) => tx.put("cursors", projection.name, startCursor(projection))),

@@ -1,3 +1,4 @@
+/** All projections together: leftover records, a busy projection next to others, a replaced log, and the check of counts. */
 import { expect, test } from "vitest";
 import { readHead } from "../../../lib/audit/chain.ts";
 import { projectAll, PROJECTIONS } from "../../../lib/projections/projector.ts";

@@ -51,6 +51,7 @@ test("a decline of both arms does not count against the change", async () => {
 test("a change that the rule rolls back has regressed, before any horizon", async () => {
   const { passHours, feedNow, outcome } = await openRolloutInBadWeek();
   passHours(1);
+  // Half as many successes among the users with the change as among the others.
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share, [0.1, 0.2]) });
   const final = await outcome();
   expect(final).toMatchObject({ state: "final", ended_by: "rollback", verdict: "regressed", basis: "measurement" });

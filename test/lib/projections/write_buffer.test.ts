@@ -1,3 +1,4 @@
+/** The writes of a slice of a projection, which its own reads see before they are stored. */
 import { expect, test } from "vitest";
 import { sequenceKey } from "../../../lib/projections/buffer.ts";
 import { createWriteBuffer } from "../../../lib/projections/write_buffer.ts";

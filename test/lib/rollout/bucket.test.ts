@@ -1,3 +1,4 @@
+/** The bucket of a user: one of 10,000, by the MurmurHash3 of salt and user. */
 import { expect, test } from "vitest";
 import { findBucket, hashMurmur3 } from "../../../lib/rollout/bucket.ts";
 import vectors from "./vectors.json" with { type: "json" };

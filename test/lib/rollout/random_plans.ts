@@ -52,6 +52,7 @@ export function randomFeed(seed: number): RandomFeed {
     n: number,
     successRate: number,
   ): Totals => {
+    // The users are in three groups, each with one value per user; of a binary KPI, the first group are the successes.
     const sums = { sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 };
     let remaining = n;
     for (const part of [successRate, 0.7, 1]) {

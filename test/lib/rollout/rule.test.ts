@@ -1,3 +1,4 @@
+/** The rule of rollouts: the published vectors, each condition, impossible totals, and how often it errs in random rollouts. */
 import { describe, expect, test } from "vitest";
 import type { Cell, Plan, Totals, WatchedKpi } from "../../../lib/rollout/plan.ts";
 import { decideStep, type Decision, type RolloutState } from "../../../lib/rollout/rule.ts";
@@ -98,6 +99,8 @@ describe("the rule", () => {
 describe("impossible totals are detected", () => {
   const mean: WatchedKpi = { kpi: "revenue", kind: "mean", good: "up", allowed: 1, bounds: [-5, 10] };
   const ratio: WatchedKpi = { ...mean, kpi: "rate", kind: "ratio", bounds: [0, 5], per_bounds: [1, 10] };
+  // The sum of squares of n values between a and b is at least sum²/n and at most (a+b)·sum − n·a·b: here 40 to 600 for `sum2`,
+  // and 250 to 450 for `per2`. The sum of products, `cross`, differs from sum·per/n = 100 by at most √((60−40)·(300−250)) = 32.
   const TEN_MEANS: Totals = { n: 10, sum: 20, sum2: 60 };
   const TEN_RATIOS: Totals = { n: 10, sum: 20, sum2: 60, per: 50, per2: 300, cross: 100 };
   const possibleTotals = new Map<WatchedKpi, Totals>([

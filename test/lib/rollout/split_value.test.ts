@@ -1,3 +1,4 @@
+/** Values that are split between users by shares: who gets which, and the problems of invalid splits. */
 import { describe, expect, test } from "vitest";
 import { describeSplitProblem, readSplit, shareFinder } from "../../../lib/rollout/split_value.ts";
 
@@ -33,6 +34,7 @@ test("a first share that grows only adds users", () => {
 test("a user's shares of two flags are independent", () => {
   const [banner, footer] = [listVariants(onOffSplit(5000)), listVariants(onOffSplit(5000), "ui.footer")];
   const both = USERS.filter((_, index) => banner[index] === "on" && footer[index] === "on").length;
+  // A quarter of the users, within six standard deviations.
   expect(Math.abs(both - USERS.length / 4)).toBeLessThan(6 * Math.sqrt((USERS.length * 3) / 16));
 });
 

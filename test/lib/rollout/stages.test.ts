@@ -1,3 +1,4 @@
+/** The `stages` of a proposal: their defaults, their conversion to the plan of a rollout, and invalid ones. */
 import { describe, expect, it } from "vitest";
 import { stagesSchema, toPlan } from "../../../lib/rollout/stages.ts";
 
