@@ -180,6 +180,7 @@ test("checkpoints are signed with the key of the secret", async () => {
   await clientFor(url).post("propose-crm-followup", FOLLOWUP, AUTHORISED);
   const { body } = await clientFor(url).get("audit/checkpoint");
   expect(body).toMatchObject({ signed: true, length: 2 });
+  // A signature line is "— name base64"; the bytes begin with a key id of four bytes.
   const [text, line] = (body.checkpoint as string).split("\n\n");
   const signature = Buffer.from(line!.trim().split(" ")[2]!, "base64").subarray(4);
   expect(
@@ -288,6 +289,7 @@ test("a custom entry module may contain the intent and an adapter", async () => 
     export default host.worker;`;
   const { url } = await startWorker({ SVC_ADMIN_TOKEN: TOKEN, SVC_NODE_ID: "stated" }, {}, await workerScript(entry));
   const api = clientFor(url);
+  // A variable of the Worker takes precedence over a setting of the module.
   expect((await api.get("identity")).body).toMatchObject({ product_id: "own", node_id: "stated" });
   expect((await api.get("intent")).body.adapter).toMatchObject({ name: "own" });
   const { change_id } = (await api.post("propose-crm-followup", FOLLOWUP, AUTHORISED)).body;

@@ -200,6 +200,7 @@ describe("over several instances of the functions", () => {
       const statuses = async () => [(await read.api.change(immediate)).status, (await read.api.change(later)).status];
       expect(await runScheduled(await start("cycle"))).toMatchObject({ failed_steps: [] });
       expect(await statuses()).toEqual(["applied", "approved"]);
+      // Two cycles at least ten minutes apart confirm that a time has passed: those at 61 and 72.
       await runScheduled(await start("cycle", 61));
       expect(await statuses()).toEqual(["applied", "approved"]);
       await runScheduled(await start("cycle", 72));
@@ -222,6 +223,7 @@ describe("over several instances of the functions", () => {
     await store.close();
     await expect(runScheduled(await start("cycle"))).rejects.toThrow("the audit chain does not hold at entry 2");
     const read = await start("read");
+    // The failed cycle was counted too.
     expect((await read.api.get("/api/state")).body.tick).toBe(2);
   });
 
@@ -321,7 +323,7 @@ describe("an instance", () => {
     const ssm = await startEndpoint(
       createServer((request, response) => {
         operations.push(String(request.headers["x-amz-target"]));
-        // A new intent needs a higher epoch.
+        // A new intent needs a higher epoch: 4 at the first request, 5 at the second.
         const Value = JSON.stringify(manifest({ version, update_epoch: operations.length + 3 }));
         response.end(JSON.stringify({ Parameter: { Value } }));
       }),
@@ -382,6 +384,7 @@ describe("the table or its reads cannot be used:", () => {
     expect(reply.headers.get("retry-after")).toBe("1");
     const attempts = busyTable.operations.filter((operation) => operation === "TransactWriteItems").length;
     expect(attempts).toBeGreaterThan(1);
+    // The store gives up a commit after 24 attempts.
     expect(attempts).toBeLessThanOrEqual(24);
     const read = await start("read");
     expect(await read.api.audit()).toHaveLength(2);

@@ -40,6 +40,7 @@ test("returns the requested number of records, read in slices", async () => {
 });
 
 test("a filter examines a limited number of records, and stops when the page is full", async () => {
+  // The first slice, of 100 records, already fills the page.
   expect(await gatherRows(Array(9000).fill(1), { limit: 10, maxScanned: 5000, even: true })).toMatchObject({
     returned: 10,
     last: 18,

@@ -1,3 +1,4 @@
+/** Tests of the store contract itself: each of its cases fails for some broken store, and none for a correct one. */
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { brokenLimits } from "../../contract/broken_limits.ts";

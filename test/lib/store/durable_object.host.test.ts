@@ -1,3 +1,4 @@
+/** The store in a Durable Object, in workerd: the contract of all stores, its own cases, and data after resets and restarts. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** The store in DynamoDB under faults: conflicts, lost responses, throttling, late and stale reads; against a local server. */
 import { afterAll, afterEach, expect, test } from "vitest";
 import { dynamoDbStore, type DynamoDbOptions } from "../../../lib/store/dynamodb/store.ts";
 import { dynamoDbClient } from "../../../lib/store/dynamodb/client.ts";
@@ -68,6 +69,7 @@ testFault("a commit that always conflicts fails as busy after 24 attempts and st
   const runs = { count: 0 };
   await expect(append(store, runs)).rejects.toThrow(StoreBusy);
   expect(runs.count).toBe(24);
+  // Pauses double up to half a second; after the last attempt there is none.
   expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, ...Array.from({ length: 17 }, () => 500)]);
   expect(await readLog(other)).toBeUndefined();
   await append(dynamoDbStore(access));
@@ -107,6 +109,7 @@ testFault("a stored commit is recognised on retry, even after other processes ha
 
 testFault("a commit whose result cannot be read is reported as OutcomeUnknown", async () => {
   const { access, proxy } = await openProxy(await createFreshTable());
+  // The store repeats an unanswered commit for `findOut`, and any other request for `patience`, in milliseconds.
   const store: AnyStore = dynamoDbStore({ ...access, ...recordedPacing(), limits: { findOut: 200, patience: 50 } });
   await append(store);
   const lost = proxy.lose("answer", "TransactWriteItems");
@@ -147,8 +150,9 @@ testFault("an error after a lost response leaves the commit's outcome unknown", 
 testFault("a process halted beyond the lifetime of its request token does not commit again", async () => {
   const access = await createFreshTable();
   let now = Date.now();
+  // DynamoDB remembers a request token for ten minutes.
   const sleep = async () => void (now += 11 * 60_000);
-  // DynamoDB treats a request with an expired token as new.
+  // It treats a request with an expired token as new.
   const replaceToken = loseFirstResponse((init) =>
     fetch(access.endpoint!, {
       ...init,
@@ -255,9 +259,11 @@ testFault("transactions are batched up to the records and bytes of one request",
   expect(Math.max(...sizes)).toBe(97);
   sizes.length = 0;
   await Promise.all(Array.from({ length: 6 }, (_, index) => puts(`many-${index}`, 50)));
+  // The head and one decision of 50 records; two would be too many.
   expect(sizes).toEqual([51, 51, 51, 51, 51, 51]);
   bytes.length = 0;
   await Promise.all(Array.from({ length: 8 }, (_, index) => puts(`large-${index}`, 3, "x".repeat(300_000))));
+  // A commit has at most 3,500,000 bytes, so three decisions of 900,000 fit.
   expect(bytes.length).toBe(3);
   expect(Math.max(...bytes)).toBeLessThan(4_000_000);
   expect(await store.list("things", { limit: 1000 })).toHaveLength(300 + 300 + 24);
@@ -318,6 +324,7 @@ testFault("a late response about the version marker does not reset the store's s
   const [store, other]: AnyStore[] = [slowStore, dynamoDbStore(access)];
   await put(store!, "others", "z", 1);
 
+  // The store begins to read the marker. Before the response arrives, the other store creates and removes record x.
   const [head, item] = [makeBarrier(), makeBarrier()];
   delays.head = head.opened;
   const headRequested = nextRequest();
@@ -336,6 +343,7 @@ testFault("a late response about the version marker does not reset the store's s
   await readingMarker;
   item.open();
   await secondPut;
+  // Revision 1 was the other store's; with the state of the late response, x would have got it again.
   expect((await store!.get("things", "x"))!.revision).toBe(2);
 });
 
@@ -356,6 +364,7 @@ testFault("a commit with a lost response is sent again after a conflict, and sto
       throw new TypeError("the connection is lost, the request is on its way");
     }
     if (sent === 3) return new Response(conflict, { status: 400 });
+    // The lost request arrives just before the last one.
     if (sent === 4) await lateRequest!();
     return fetch(url, init);
   };

@@ -1,3 +1,4 @@
+/** The store in DynamoDB, in a process whose role may only read; skipped without a local server. */
 import { afterAll, expect, test } from "vitest";
 import { createTable, dynamoDbStore } from "../../../lib/store/dynamodb/store.ts";
 import { StoreUnavailable } from "../../../lib/store/store.ts";

@@ -1,3 +1,4 @@
+/** Values as JSON of the store: rejected values, frozen values, and texts that are parsed when they are first used. */
 import { expect, test } from "vitest";
 import { freezeDeep, json, Json, toJson } from "../../../lib/store/json.ts";
 

@@ -1,3 +1,4 @@
+/** The memory store follows the contract of all stores. */
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { storeContract } from "../../contract/store_contract.ts";
 

@@ -1,3 +1,4 @@
+/** The store in Postgres under faults: held locks, broken connections, lost responses, a halted process, a server crash. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { Client, Pool } from "pg";
@@ -241,6 +242,7 @@ const TERMINATION_MESSAGE = (() => {
   head.writeUInt32BE(body.length + 4, 1);
   return Buffer.concat([head, body]);
 })();
+/** The message at the end of a connection's start: ready for a query. */
 const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
 
 testFault("a connection that is terminated in its first packet does not end the process", async () => {
@@ -250,6 +252,7 @@ testFault("a connection that is terminated in its first packet does not end the 
     const upstream = connect(Number(port), hostname).on("error", () => undefined);
     client.on("error", () => undefined).pipe(upstream);
     upstream.on("data", (chunk) => {
+      // The first three connections are terminated when they are ready.
       const isReady = chunk.subarray(-READY.length).equals(READY);
       if (!isReady || ended === 3) return client.write(chunk);
       ended++;

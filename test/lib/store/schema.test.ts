@@ -123,8 +123,9 @@ async function collectionsWith(store: Store, word: string): Promise<string[]> {
 
 test("texts of a change are stored only in collections from which an erasure removes them", async () => {
   const store = memoryStore();
-  const evolved = (await service({ store, intent: null })).deps;
-  const api = await service({ store, evolved: createStoredFiles({ ...evolved, store }) });
+  // Retrospectives and reports are in the same store.
+  const depsOfFiles = (await service({ store, intent: null })).deps;
+  const api = await service({ store, evolved: createStoredFiles({ ...depsOfFiles, store }) });
   const word = "wombat";
   const words = { summary: `A ${word}`, rationale: `The ${word} asks`, value: JSON.stringify({ [word]: 1 }) };
   const key = { "idempotency-key": "one" };

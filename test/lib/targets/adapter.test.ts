@@ -28,7 +28,10 @@ const makeChange = (change_id: string, fields: Partial<Change> = {}): Change =>
 /** Three changes of one target. */
 const [a, b, c] = [makeChange("chg_a"), makeChange("chg_b"), makeChange("chg_c")];
 
-/** Opens an adapter on a target system in memory; `options.system` replaces methods of the system. */
+/**
+ * Opens an adapter on a target system in memory; `options.system` replaces methods of the system. Of what it returns, `edits` run
+ * one per write, before the write is compared and made; `faults` are those of the next writes; `effect` reads the adapter's record.
+ */
 function openAdapter(options: { store?: Store; system?: (system: TargetSystem) => Partial<TargetSystem> } = {}) {
   const store = options.store ?? memoryStore();
   const target = memoryTarget();
@@ -55,6 +58,7 @@ test("the replaced value and its text are durable before the write", async () =>
     void effect(a).then((record) => observed.push(record?.state, record?.previous?.raw, readText()));
   edits.push(readEffect);
   await apply(a);
+  // The write itself may have been made when the effect had been read.
   expect(observed).toEqual(["pending", FOREIGN_TEXT, expect.any(String)]);
   await store.close();
   await expect(apply(b)).rejects.toMatchObject({ name: "StoreUnavailable" });
@@ -270,6 +274,7 @@ test("an edit that a write overwrote is reported by apply, repeated apply and ro
   });
   const detail = { overwrote: expect.stringMatching(/^[0-9a-f]{64}$/) };
   expect(await adapter.apply(a, neverAborted)).toMatchObject({ result: "applied", detail });
+  // The value is there already, so nothing is written.
   expect(await adapter.apply(a, neverAborted)).not.toHaveProperty("detail");
   overwrite(a, undefined);
   expect(await adapter.apply(a, neverAborted)).toMatchObject({ result: "applied", detail });
@@ -344,6 +349,7 @@ test.each([
   ["rollback of a superseded change", [a, b], "rollback", a, '{"by":"chg_b"}', '{"by":"chg_b"}'],
 ] as const)("a crash at any step loses nothing: %s", async (_, earlier, operation, changed, textBefore, textAfter) => {
   for (const when of ["before", "after"] as const)
+    // Crashes at the first write, at the second, and so on, until the operation ends without a crash.
     for (let at = 1, hasCrashed = true; hasCrashed; at++) {
       const { system, store, overwrite, readText, apply, rollback, verify } = openAdapter();
       overwrite(a, FOREIGN_TEXT);
@@ -359,9 +365,11 @@ test.each([
       const state = await verify(changed);
       expect([textBefore, textAfter]).toContain(readText());
       const [stateBefore, stateAfter] = operation === "apply" ? ["absent", "applied"] : ["applied", "rolled_back"];
+      // If the operation does not change the text, the text does not show how far it came.
       if (textBefore !== textAfter) expect(state).toBe(readText() === textAfter ? stateAfter : stateBefore);
       await (operation === "apply" ? apply(changed) : rollback(changed));
       expect(readText()).toBe(textAfter);
+      // With all changes rolled back, the latest first, the first text is there again.
       for (const last of [b, a]) if (earlier.includes(last as never) || last === changed) await rollback(last);
       expect(readText()).toBe(FOREIGN_TEXT);
     }

@@ -18,6 +18,7 @@ const clock = { now: () => Date.UTC(2026, 0, 2) };
 /** Text that another program wrote; parsing and formatting the JSON would change its bytes. */
 const FOREIGN_TEXT = '{ "10": 1.0, "9": 1e2,\n  "b": "\\u00e9" }';
 
+/** Shares are of 10,000: 1 % of the users, half of them, and then all, for whom the value needs no split. */
 const stages = stagesSchema().parse({
   unit: "account",
   fed_by: "agent:analytics",

@@ -1,3 +1,4 @@
+/** The adapter of a host product with a webhook: its signed requests, retries, invalid answers, and governed changes over it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Change } from "../../../lib/changes/rules/change.ts";
 import { checkWebhookUrl, webhookAdapter, type WebhookAdapterOptions } from "../../../lib/targets/webhook.ts";
@@ -50,6 +51,7 @@ const readFailure = (work: Promise<unknown>): Promise<string> =>
 describe("a request", () => {
   test("states operation, change and caller, and has a signature of Standard Webhooks", async () => {
     const adapter = makeAdapter();
+    // The host product rejects a request whose signature does not match.
     for (const operation of OPERATIONS) await adapter[operation](CHANGE, neverAborted);
     expect(host.received.map(({ operation }) => operation)).toEqual(OPERATIONS);
     for (const { operation, headers, body } of host.received) {

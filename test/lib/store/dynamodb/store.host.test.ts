@@ -1,3 +1,4 @@
+/** The store in DynamoDB: the contract of all stores, several writers, and its requests; skipped without a local server. */
 import { afterAll, describe, expect, test } from "vitest";
 import { dynamoDbStore, type DynamoDbOptions } from "../../../../lib/store/dynamodb/store.ts";
 import { createTable } from "../../../../lib/store/dynamodb/store.ts";

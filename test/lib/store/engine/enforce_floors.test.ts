@@ -10,6 +10,7 @@ const recordKey = (id: string, collection = "things") => ({ collection, id });
 function loadedEngine() {
   const versions = new Map<string, Version>();
   const state = { head: "1", readKeys: [] as string[] };
+  // The floor of a collection is the revision of a deleted record without an id.
   const setFloor = (revision: number): void =>
     void versions.set(recordName(recordKey("")), { ...recordKey(""), revision, json: undefined });
   const begin = (): Attempt => ({

@@ -141,9 +141,11 @@ test("missing records are read together with the head", async () => {
     await tx.list("things", { limit: 5 });
     tx.put("things", "c", 1);
   };
+  // Afterwards the cache knows these records, also that a and b are missing.
   await Promise.all([decide(decision), decide(decision), decide(add)]);
   trips();
   await Promise.all([decide(decision), decide(add), decide(add)]);
+  // The head and the commit.
   expect(trips()).toBe(2);
 });
 
@@ -152,9 +154,11 @@ test("a process caches what it wrote or read until another process commits", asy
   await decide(add);
   trips();
   expect(await decide(add)).toBe(2);
+  // The head and the commit.
   expect(trips()).toBe(2);
   write("n", 40);
   expect(await decide(add)).toBe(41);
+  // The head, record n again, and the commit.
   expect(trips()).toBe(3);
   write("n", 50);
   await decide((tx) => tx.get("things", "other"));
@@ -199,11 +203,12 @@ test("declared reads of waiting decisions are fetched with the head, also depend
   };
   const results = await Promise.all(Array.from({ length: 10 }, (_, index) => readTwo(index)));
   expect(results).toEqual(results.map((_, index) => `s${index}`));
+  // One trip for the head and the first records, one for the dependent records, one for the commit.
   expect(trips()).toBe(3);
   write("n", 40);
   const [next] = await Promise.all([decide(add, (reads) => reads.get("things", "n")), readTwo(1), readTwo(2)]);
   expect(next).toBe(41);
-  // One trip for the head, two for the declared records, one for the commit.
+  // The head shows that the cache is outdated: one trip for the head, two for the declared records again, one for the commit.
   expect(trips()).toBe(4);
 });
 
@@ -459,6 +464,7 @@ test("a rejected decision that puts another id in each run is run twice, and no 
 });
 
 test("a decision that joins later tries has its own number of tries", async () => {
+  // A batch is tried eight times. The second decision joins at the seventh try and needs a ninth.
   const { shared, pacing } = openService();
   let tries = 0;
   let joinedDecision: Promise<unknown> | undefined;
@@ -474,7 +480,7 @@ test("a decision that joins later tries has its own number of tries", async () =
   expect(await joinedDecision).toBe(1);
 });
 
-test("an unawaited read of one decision is not used by a later one", async () => {
+test("a commit waits for an unawaited read, so that no later decision gets its response", async () => {
   const { shared, pacing } = openService();
   let answer = (): void => undefined;
   const lateResponse = new Promise<void>((resolve) => void (answer = resolve));

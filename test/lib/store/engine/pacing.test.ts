@@ -1,3 +1,4 @@
+/** Retries of contended or throttled work end within five seconds. */
 import { expect, test } from "vitest";
 import { dynamoDbClient } from "../../../../lib/store/dynamodb/client.ts";
 import { Contended } from "../../../../lib/store/engine/attempt.ts";

@@ -1,3 +1,4 @@
+/** The cache of a process for records and pages that it read or wrote since the last commit of another process. */
 import { expect, test } from "vitest";
 import { createReadCache, type Page } from "../../../../lib/store/engine/read_cache.ts";
 import type { Version } from "../../../../lib/store/engine/view.ts";
@@ -71,6 +72,7 @@ test("cached pages are removed when their texts are too large in sum", () => {
   cache.addPage(page, rows);
   cache.trim();
   expect(cache.rows(page)).toBe(rows);
+  // With these 16 pages the cache has 17 million characters; 16 million are allowed.
   for (let limit = 11; limit < 27; limit++) cache.addPage({ ...page, options: { limit } }, rows);
   cache.trim();
   expect(cache.rows(page)).toBeUndefined();

@@ -1,3 +1,4 @@
+/** The bytes under which databases sort ids: in the order of UTF-16 code units, as JavaScript sorts texts. */
 import { expect, test } from "vitest";
 import { keyBounds, requireValidKey, parseId, sortKey } from "../../../../lib/store/engine/record_key.ts";
 

@@ -1,3 +1,4 @@
+/** The transactions of a store of one process, which run one after another and let other work run in between. */
 import { expect, test } from "vitest";
 import { serial } from "../../../../lib/store/engine/serial.ts";
 import { makeBarrier } from "../../../support/scripted_adapter.ts";

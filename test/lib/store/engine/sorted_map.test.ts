@@ -1,8 +1,10 @@
+/** The sorted map behind pages in memory, and the package that it uses, under Node's loader and in a bundle. */
 import { execFileSync } from "node:child_process";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
 
+/** Prints the keys and values of the last two entries. */
 const PROGRAM = `
   import { sortedMap } from "./lib/store/engine/sorted_map.ts";
   const map = sortedMap();

@@ -1,3 +1,4 @@
+/** The reads and writes of one transaction: revisions, conflicts, repeated reads, deletes, and pages with own writes. */
 import { expect, test } from "vitest";
 import type { Version, View } from "../../../../lib/store/engine/view.ts";
 import { mergeList, writeSet } from "../../../../lib/store/engine/write_set.ts";
@@ -103,6 +104,7 @@ test("deleting a missing record writes nothing; a deleted record keeps its revis
 
 test("a page is read with a higher limit only if writes of the transaction hide some of it", () => {
   const version = (id: string): Version => ({ collection: "things", id, revision: 1, json: json(id) });
+  // The higher limit adds the number of own writes in the range of the page, since each may hide one row.
   const writes = new Map(["a/1", "a/3", "b/1"].map((id) => [id, version(id)]));
   const requestedLimits = (options: ListOptions, rows: string[]): number[] => {
     const limits: number[] = [];

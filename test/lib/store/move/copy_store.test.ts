@@ -29,6 +29,7 @@ function storeWithDumps(...dumps: (() => Iterable<readonly Version[]>)[]) {
 
 test("added entries, changed records and deletions are copied", async () => {
   const log = (...numbers: number[]): Version[] => numbers.map((number) => record("audit", sequenceId(number)));
+  // A deleted record without an id states the highest revision of the deleted records of its collection.
   const from = storeWithDumps(
     () => [
       log(1, 2, 3),

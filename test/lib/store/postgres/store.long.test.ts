@@ -1,3 +1,4 @@
+/** The store in Postgres: the contract of all stores, several writers, opening and errors; skipped without a local server. */
 import { Client, Pool, type QueryResult } from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { systemPacing } from "../../../../lib/store/engine/pacing.ts";
