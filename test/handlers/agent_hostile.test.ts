@@ -39,6 +39,7 @@ const TOOLS = [
   "PROPOSE_CHANGE",
   "tools/call",
 ];
+/** A method that occurs several times is chosen more often; so are the types below. */
 const RPC_METHODS = [
   "tools/call",
   "tools/call",

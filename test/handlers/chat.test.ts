@@ -1,3 +1,4 @@
+/** Tests POST /api/chat: its fields, its cycle, memories in replies, authors, media types, and failures of the store. */
 import { expect, test } from "vitest";
 import { chatAnswer } from "../../lib/chat/reply.ts";
 import type { Log } from "../../lib/kit/platform.ts";

@@ -1,3 +1,4 @@
+/** Tests GET /api/chat/history: its markup, its pages, its conversations, and what people behind a proxy can read. */
 import { expect, test } from "vitest";
 import { addTurn, MAX_TURNS } from "../../lib/memory/history.ts";
 import { chatService, type ChatService } from "../lib/chat/chat_service.ts";
@@ -69,6 +70,7 @@ test.each([
 
 test("pages go back from the newest message, each in chronological order", async () => {
   const service = await chatService();
+  // Each message has a reply, so there are eight ids.
   for (let i = 0; i < 4; i++) await service.say(`message ${i}`);
   const last = await readHistory(service, "?limit=3");
   expect(last.ids).toEqual([6, 7, 8]);

@@ -1,3 +1,4 @@
+/** Tests that closing a service waits for its work before it closes the store. */
 import { expect, test } from "vitest";
 import { countersign } from "../../handlers/index.ts";
 import { memoryStore } from "../../lib/store/memory.ts";

@@ -1,3 +1,4 @@
+/** Tests GET /api/memory/search: its results, their order and number, and its parameters. */
 import { expect, test } from "vitest";
 import { foundMemorySchema } from "../../lib/memory/recall.ts";
 import { DAY } from "../support/clock.ts";
@@ -38,6 +39,7 @@ test("of memories with the same text the newer comes first", async () => {
   service.deps.clock.advance(60 * DAY);
   await service.say("the banner is blue");
   const { results } = (await service.search("banner blue")).body;
+  // The ids between are those of the replies.
   expect(results.map(({ ref }: { ref: string }) => ref)).toEqual(["msg_0000000000000003", "msg_0000000000000001"]);
   expect(results[0].score).toBeGreaterThan(results[1].score);
 });

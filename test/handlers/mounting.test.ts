@@ -1,3 +1,4 @@
+/** Tests the service under a base path, single endpoints under other paths, and mounted targets. */
 import { describe, expect, test } from "vitest";
 import { docs } from "../../handlers/docs.ts";
 import { app, countersign, endpoints, targetAdapter } from "../../handlers/index.ts";

@@ -1,3 +1,4 @@
+/** Tests the description of the API as JSON and as a page, also with hostile texts in a declaration. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import * as z from "zod";

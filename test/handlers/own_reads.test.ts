@@ -401,16 +401,17 @@ test("an approved change shows that another agent's change holds its target, but
 
 test("the agent's drift report and its result cover only the agent's own changes", async () => {
   const { api, own, others } = await runScenario(true);
+  const appliedByOther = others[4]!;
   const episode = { target: "price.base", tenant_id: "t1", host: "absent", since: api.deps.clock.iso() } as const;
   await api.deps.store.transact(async (tx) => {
     for (const [change_id, state] of [
       [own.applied, "drifted"],
-      [others[4]!, "missing"],
+      [appliedByOther, "missing"],
     ] as const)
       tx.put("drift", change_id, { ...episode, change_id, state });
   });
   const read = async (headers: object) => (await api.get("drift", headers as HeadersInit)).body;
-  expect(await read(OTHER)).toMatchObject({ result: "missing", missing: [{ change_id: others[4] }] });
+  expect(await read(OTHER)).toMatchObject({ result: "missing", missing: [{ change_id: appliedByOther }] });
   expect(await read(asAgent)).toMatchObject({
     result: "drifted",
     drifted: [{ change_id: own.applied }],
@@ -418,7 +419,7 @@ test("the agent's drift report and its result cover only the agent's own changes
   });
   const inbox = await api.get("/api/inbox", asAgent);
   expect(inbox.text).toContain(own.applied);
-  expect([inbox.text.includes(others[4]!), inbox.body.drifted.total]).toEqual([false, 1]);
+  expect([inbox.text.includes(appliedByOther), inbox.body.drifted.total]).toEqual([false, 1]);
 });
 
 test("the agent reads no calibration and no memory from outcomes of other agents", async () => {

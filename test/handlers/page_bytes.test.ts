@@ -47,6 +47,7 @@ test("pages of approvals have every pending change once", async () => {
 });
 
 test.each(["audit", "audit?tenant=t1"])("pages of %s have every entry once", async (path) => {
+  // Notes make the entries of consents large too.
   for (const [index, change_id] of ids.entries())
     await api.post("approve", { change_id, approver: `${path}${index}`, note: "n".repeat(3500) });
   const entries = await readAllPages(path, "before", ({ entries }: { entries: { id: number }[] }) =>

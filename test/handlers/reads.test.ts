@@ -1,3 +1,4 @@
+/** Tests that each GET makes a known number of store requests, however many changes there are. */
 import { expect, test } from "vitest";
 import { app } from "../../handlers/index.ts";
 import { projectAll } from "../../lib/projections/projector.ts";

@@ -65,6 +65,7 @@ test("only /api/metrics and /readyz write more than projections, even with much 
 
   const { store, tried } = readOnly(durable);
   const deps = await openDeps({ store, clock, intent: { policy } });
+  // Time limits end only when two clock samples at least ten minutes apart have confirmed it.
   clock.advance(60 * DAY);
   await sampleClock(deps);
   clock.advance(11 * MINUTE);
@@ -78,6 +79,7 @@ test("only /api/metrics and /readyz write more than projections, even with much 
     else expect([200, 404], `${path}: ${status}`).toContain(status);
   }
   expect(found).toEqual(PROBES);
+  // No projection could be written, so there are no values yet.
   const { body } = await get("/api/product/values");
   expect([body.values, body.as_of, body.behind]).toEqual([[], 0, expect.any(Number)]);
   expect(body.behind).toBeGreaterThan(10);

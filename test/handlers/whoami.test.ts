@@ -15,7 +15,7 @@ const NOBODY = { name: null, kind: "unknown", authenticated: null, keys: [] };
 const ANA = { name: "ana", kind: "person", authenticated: "proxy", keys: [] };
 const token = { "x-svc-admin-token": ADMIN };
 const agent = { authorization: `Bearer ${AGENT}` };
-const AGENTS = {
+const AGENT_A = {
   ...NOBODY,
   name: "agent:a",
   kind: "agent",
@@ -23,7 +23,7 @@ const AGENTS = {
   may: ["read", "propose", "withdraw"],
 };
 
-test.each<[string, TestOptions, Record<string, string>, object]>([
+test.each<[caller: string, options: TestOptions, headers: Record<string, string>, expected: object]>([
   ["an unauthenticated caller, where nothing is protected", {}, {}, { ...NOBODY, may: ALL }],
   ["an unauthenticated caller, where an admin token is set", { adminToken: ADMIN }, {}, { ...NOBODY, may: ["read"] }],
   [
@@ -70,13 +70,14 @@ test.each<[string, TestOptions, Record<string, string>, object]>([
     { "x-person": "ana" },
     { ...ANA, may: ALL.filter((action) => !["approve", "deny"].includes(action)) },
   ],
+  // A proxy requires a person for decisions; programs behind it may still feed KPIs.
   ["a caller whom the proxy does not name", { identityHeader: "x-person" }, {}, { ...NOBODY, may: ["read", "kpi"] }],
-  ["an agent", { adminToken: ADMIN, protectReads: true }, agent, AGENTS],
+  ["an agent", { adminToken: ADMIN, protectReads: true }, agent, AGENT_A],
   [
     "an agent with every other credential",
     { identityHeader: "x-person" },
     { ...agent, ...token, "x-person": "ana" },
-    AGENTS,
+    AGENT_A,
   ],
   ["an unknown bearer token", {}, { authorization: "Bearer x" }, { ...NOBODY, may: [] }],
 ])("%s", async (_, options, headers, expected) => {
