@@ -25,7 +25,7 @@ const PROPOSAL = {
 
 /**
  * Returns rates and processor time of the service relative to the reference, as medians of the rounds. `ofRate` and `ofCpu`
- * are 1 if both are equally fast, and below 1 if the service is slower.
+ * are 1 if both are equally fast, and below 1 if the service is slower; `ofCpu` is NaN without /proc.
  */
 export async function measureSteps({ warmUp, rounds, requests, seconds }) {
   const folder = await temporaryFolder();

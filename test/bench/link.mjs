@@ -145,6 +145,7 @@ async function bundled(folder) {
   return outfile;
 }
 
+// This program starts itself a second time: the child process answers the questions that the first process asks.
 if (process.send) {
   await serve(await import(process.argv[2]));
 } else {

@@ -48,7 +48,7 @@ export async function load({ port, request, expected, count, connections = 64, o
         received = received.length === 0 ? data : Buffer.concat([received, data]);
         const [head, body] = measureResponse(received);
         if (received.length < head + body) return;
-        const status = Number(received.latin1Slice(9, 12));
+        const status = Number(readStatus(received));
         if (status !== expected) return reject(new Error(`answered ${status}: ${received.toString().slice(-300)}`));
         latencies.push(performance.now() - sentAt);
         bytes += body;
@@ -71,11 +71,14 @@ export async function load({ port, request, expected, count, connections = 64, o
 
 const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
+/** Reads the status behind "HTTP/1.1 ". */
+const readStatus = (response) => response.latin1Slice(9, 12);
+
 /** Returns the lengths of the first response's head and body; Infinity while the head is not complete. */
 function measureResponse(buffer) {
   const end = buffer.indexOf("\r\n\r\n");
   if (end === -1) return [Infinity, 0];
-  if (buffer.latin1Slice(9, 12) === "304") return [end + 4, 0];
+  if (readStatus(buffer) === "304") return [end + 4, 0];
   const length = /content-length: (\d+)/i.exec(buffer.latin1Slice(0, end));
   if (!length) throw new Error("an answer without content-length");
   return [end + 4, Number(length[1])];

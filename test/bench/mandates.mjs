@@ -46,7 +46,10 @@ function makeIntent() {
     may: { max_open: 100_000, max_per_day: 100_000 },
   };
   return {
-    ...{ product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 },
+    product_id: "acme-crm",
+    version: "1",
+    approved_by: "ana",
+    update_epoch: 1,
     principals: { ...people, "agent:pricing": agent },
     policy: {
       approvers: ["ana", "bo"],
@@ -92,14 +95,16 @@ async function drive({ call, sign }, count, isInside) {
       "POST",
       "propose",
       {
-        ...{
-          tenant_id: "t1",
-          kind: "config",
-          target: `price.${number % TARGETS}`,
-          value: number,
-          summary: "Follow the market",
-        },
-        ...{ affected_users: isInside ? 10 : 1000, risk: "low", reversible: true, apply_when: "approved" },
+        tenant_id: "t1",
+        kind: "config",
+        target: `price.${number % TARGETS}`,
+        value: number,
+        summary: "Follow the market",
+        // The mandate allows 100 affected users at most.
+        affected_users: isInside ? 10 : 1000,
+        risk: "low",
+        reversible: true,
+        apply_when: "approved",
       },
       AS_AGENT,
     );

@@ -17,14 +17,16 @@ const USERS = 1_000;
 
 const PATH = "/ofrep/v1/evaluate/flags";
 const INTENT = new URL("../../dist/local/example/product_intent.json", import.meta.url);
+/** The agent that feeds the samples of a rollout; it feeds none here. */
 const FEEDER = "agent:analytics";
+/** A rollout whose first step shows the new value to 3,000 of 10,000 users. */
 const STAGES = {
   fed_by: FEEDER,
   steps: [{ share: 3000, advance: "manual", min_hours: 24 }],
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
 };
 
-/** Starts a service with applied flags; for the first `staged` flags a rollout of another value is in progress. */
+/** Starts a service with applied flags; for the first `staged` flags a rollout of another value is at its first step. */
 async function startWithFlags(staged) {
   const folder = await temporaryFolder();
   const intent = JSON.parse(await readFile(INTENT, "utf8"));
@@ -58,13 +60,14 @@ function jsonRequest(path, body) {
   return Buffer.from(`${head.join("\r\n")}\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
 }
 
+/** Contexts of users of one tenant, which OFREP reads from `targetingKey`. */
 const contexts = Array.from({ length: USERS }, (_, user) => ({
   context: { targetingKey: "t1", userId: `user-${user}` },
 }));
 const singleFlag = contexts.map((body) => jsonRequest(`${PATH}/flag.0`, body));
 const allFlags = contexts.map((body) => jsonRequest(PATH, body));
 
-/** Loads a server and returns the figures of the load, with the processor time of a request in microseconds. */
+/** Loads a server and returns the figures of the load, with the processor time of a request in microseconds (NaN without /proc). */
 async function measure(server, requests, count) {
   const before = await processorTime(server);
   const figures = await load({
@@ -78,6 +81,7 @@ async function measure(server, requests, count) {
 
 let isMet = true;
 
+/** Prints the ratio of both servers' processor times, or of their rates without /proc. */
 async function compare(name, service, reference, requests) {
   const { bytes } = await measure(service, requests, WARM_UP);
   await reference.setAnswerBytes(bytes);

@@ -5,7 +5,8 @@ import { followUp, load, median } from "./load.mjs";
 import { startService, stop, temporaryFolder } from "./programs.mjs";
 
 const COUNT = 300;
-const BYTES = Buffer.alloc(2048, 120);
+/** About as many bytes as the service writes for a proposal. */
+const BYTES = Buffer.alloc(2048, "x");
 
 /** Returns both medians in milliseconds; writes and proposals alternate, so that changes of the disk affect both. */
 export async function oneConnection({ warmUp, rounds }) {

@@ -142,7 +142,8 @@ const SAMPLE_MS = 200;
 /** Waits until a program uses less than a tenth of a core during a sample; without /proc waits for one sample. */
 export async function waitUntilIdle(server) {
   let before = await processorTime(server);
-  for (let used = Infinity; used > (SAMPLE_MS * 1000) / 10;) {
+  const maxUsedUs = (SAMPLE_MS * 1000) / 10;
+  for (let used = Infinity; used > maxUsedUs;) {
     await setTimeout(SAMPLE_MS);
     const now = await processorTime(server);
     [used, before] = [now - before, now];

@@ -95,11 +95,12 @@ try {
       const sorted = waits[minute].toSorted((a, b) => a - b);
       p99.push(percentile(sorted, 0.99));
       const now = { acknowledged, processor: await processorTime(server) };
-      const step = (now.processor - before.processor) / (now.acknowledged - before.acknowledged) / 1000;
+      const writes = now.acknowledged - before.acknowledged;
+      const stepMs = (now.processor - before.processor) / writes / 1000;
       before = now;
       const figures = `p50 ${formatMs(percentile(sorted, 0.5))}, p99 ${formatMs(p99.at(-1))}, longest ${formatMs(sorted.at(-1))}`;
       const memory = Math.round(await measureMemory(server));
-      console.log(`minute ${minute + 1}: livez ${figures}; ${formatMs(step)} of processor a step; ${memory} MiB`);
+      console.log(`minute ${minute + 1}: livez ${figures}; ${formatMs(stepMs)} of processor a step; ${memory} MiB`);
     }
   })();
   await Promise.all([changes, probes, minutes]);

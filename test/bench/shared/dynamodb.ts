@@ -50,12 +50,15 @@ function measuringFetch(ms: number, isCharging = true) {
 
 /** Returns the size of an item in bytes, by the rules in AWS' documentation. */
 const itemBytes = (item: Item): number =>
-  Object.entries(item).reduce((sum, [name, value]) => {
-    const { S, N, B, M } = value;
-    const size =
-      S !== undefined ? Buffer.byteLength(S) : N !== undefined ? N.length / 2 + 1 : B ? (B.length * 3) / 4 : 0;
-    return sum + name.length + size + (M ? itemBytes(M) + 3 : 0);
-  }, 0);
+  Object.entries(item).reduce((sum, [name, value]) => sum + name.length + valueBytes(value), 0);
+
+/** A number has two digits a byte and one byte more; bytes are in base64; a map has three bytes more than its members. */
+function valueBytes({ S, N, B, M }: Item[string]): number {
+  if (S !== undefined) return Buffer.byteLength(S);
+  if (N !== undefined) return N.length / 2 + 1;
+  if (B) return (B.length * 3) / 4;
+  return M ? itemBytes(M) + 3 : 0;
+}
 const countUnits = (bytes: number, unitBytes: number): number => Math.max(1, Math.ceil(bytes / unitBytes));
 
 interface Body {

@@ -8,6 +8,7 @@ function forward(from, to) {
   const sendNext = () => {
     const { data, due } = waiting[0];
     const remainingMs = due - performance.now();
+    // A timer may fire a millisecond late, so it is set early, and again if it fires too early.
     if (remainingMs > 0) return void setTimeout(sendNext, Math.max(0, remainingMs - 0.5));
     waiting.shift();
     to.write(data);
