@@ -65,6 +65,7 @@ function requireTrue(claims: Claim[], isTrue: (claim: Claim) => boolean, minCoun
 test("every code span ends on its line", () => {
   requireTrue(
     findClaims(/^.*`.*$/g, ({ prose }) => prose),
+    // An even number of backticks.
     ({ parts: [line] }) => line!.split("`").length % 2 === 1,
     200,
   );
@@ -132,6 +133,7 @@ test("options in the documents exist", () => {
   for (const { path, blocks, spans } of all) {
     const commands = [...blocks.flatMap((block) => listCommands(block) ?? []), ...spans];
     for (const { line, text } of commands)
+      // A line that begins with spaces and a hyphen continues the command before it.
       for (const command of text.split(/&&|[|;\n](?! +-)/).map((part) => part.trim())) {
         // An option without a command may belong to any program.
         const candidates = command.startsWith("--") ? Object.keys(programs) : [findProgram(command) ?? []].flat();
@@ -170,6 +172,7 @@ const operationsAt = (path: string) => {
 };
 
 test("endpoints in the documents exist", () => {
+  // A line such as `api=http://127.0.0.1:8420/api/product` names the start of addresses, and no endpoint.
   const claims = findClaims(
     /(?:\b(GET|POST) )?(\/api\/[\w/<>:{}$-]*[\w}]>?|\/(?:livez|readyz|openapi\.json)\b)(?!.*(?<=\bapi=\S*)$)/g,
   );

@@ -29,7 +29,10 @@ test("the code in the documents compiles", async () => {
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const compilerOptions = {
     ...tsconfig.compilerOptions,
-    ...{ rootDir: "/", noUnusedLocals: false, resolveJsonModule: true, paths: exportPaths() },
+    rootDir: "/",
+    noUnusedLocals: false,
+    resolveJsonModule: true,
+    paths: exportPaths(),
   };
   // Declarations that no document imports: types of Workers, of an untyped package and of built files, and the collections of
   // some rooms.

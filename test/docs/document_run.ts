@@ -44,6 +44,7 @@ export interface DocumentRun {
   close(): Promise<void>;
 }
 
+/** Marks are comments in the document before a block, which say how it is run. */
 const NOT_RUN = /^not run: (.+)$/s;
 const KEEPS_RUNNING = /^keeps running(?: on (\d+(?:, \d+)*))?$/;
 
@@ -73,7 +74,9 @@ export async function openRun(document: Document, environment: RunEnvironment = 
     PATH: path,
     HOME: home,
     LANG: "C.UTF-8",
-    ...{ SVC_PORT: "0", PORT: "0" }, // any free port
+    // Any free port.
+    SVC_PORT: "0",
+    PORT: "0",
     ...environment.env,
   });
   const runValues = new RunValues();

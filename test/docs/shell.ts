@@ -57,6 +57,7 @@ export class Shell {
   /** Runs a command until it ends. */
   async run(command: string): Promise<CommandResult> {
     const { script, output } = this.#writeScript(command);
+    // `(exit $last)` sets `$?` to the exit code of the command before, as in a terminal.
     const status = await this.#execute(`(exit $last); . ${script} </dev/null >${output} 2>&1; last=$?; echo $last >&3`);
     return { status: Number(status), output: readFileSync(output, "utf8") };
   }

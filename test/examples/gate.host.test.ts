@@ -107,6 +107,7 @@ const expandVariables = (variables: Record<string, string>, values: Record<strin
 
 type Scripts = (head: string) => Promise<{ scripts: string[]; env: Record<string, string> }>;
 
+/** The scripts of each example up to the gate, without those that deploy, and their variables. */
 const SHELLS: Record<string, Scripts> = {
   "gate.sh": async (head) => ({
     scripts: ["sh examples/gate/gate.sh"],
@@ -191,6 +192,7 @@ test("jobs with tokens of their own are on record, once for the same subject", a
     entries: { event_type: string; detail: string }[];
   };
   const checks = entries.filter(({ event_type }) => event_type === "release_checked");
+  // The scripts first ask without a token, which records nothing, and end there unless the release is allowed.
   expect(checks.map(({ detail }) => JSON.parse(detail))).toMatchObject([
     { state: "allowed", head: HEADS.allowed, caller: { iss: ISSUER, sub: "shop" } },
   ]);

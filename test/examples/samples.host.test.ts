@@ -40,6 +40,7 @@ const EVENTS = [
   ["u3", "purchase", 10, timeAt(70)],
   ["u4", "purchase", 20, timeAt(62)],
 ];
+/** Creates the totals of both arms from lists of the number of users, the sum, and for a mean the sum of squares. */
 const cell = (treated: number[], control: number[]) => {
   const arm = ([n = 0, sum = 0, sum2]: number[]) => ({ n, sum, ...(sum2 !== undefined && { sum2 }) });
   return { treated: arm(treated), control: arm(control) };
@@ -74,6 +75,7 @@ test.skipIf(!server)(
     await promisify(execFile)(process.execPath, [join(EXAMPLE, "post_samples.mjs")], { env });
     const [{ authorization, body }] = requests as [(typeof requests)[0]];
     expect([authorization, body.change_id]).toEqual(["Bearer s", "chg_a"]);
+    // The revenue of u1 in step 0 is cut at 500; u2 bought before the first exposure, and u3 after the end of step 0.
     expect(body.rows.map(({ as_of: _, ...row }) => row)).toEqual([
       { step: 0, kpi: "conversion", ...cell([2, 1], [1, 0]) },
       { step: 0, kpi: "revenue", ...cell([2, 500, 250_000], [1, 0, 0]) },

@@ -92,6 +92,7 @@ test("the receiver accepts each entry, with all names that the dashboard uses", 
   );
   expect(queries.length).toBeGreaterThan(2);
   const names = new Set([...labels, ...records.flatMap(lokiNames)]);
+  // Names with an underscore before an operator or a closing parenthesis: the other words are functions and texts.
   const queriedNames = queries.flatMap((query: string) =>
     [...query.matchAll(/\b([a-z]+(?:_[a-z]+)+)\b(?=\s*(?:=~|[=>)]))/g)].map(([, name]) => name!),
   );

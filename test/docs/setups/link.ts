@@ -9,6 +9,7 @@ export const link: DocumentSetup = {
   prepare: () => ({
     replacements: {
       "10.8.0.1": "127.0.0.1",
+      // On one machine the second instance needs a state of its own.
       "--cross-link-peers host-a:7420": "--state host-b/state.json --cross-link-peers 127.0.0.1:7420",
     },
   }),

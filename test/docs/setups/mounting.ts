@@ -105,7 +105,10 @@ export const mounting: DocumentSetup = {
 
     test("the route handler of Next serves the API, and a change is applied", () =>
       documentRun().runBlock({
-        ...{ language: "js", info: "js", line: 0, marks: [] },
+        language: "js",
+        info: "js",
+        line: 0,
+        marks: [],
         text: `import assert from "node:assert/strict";
           import { GET, POST } from "./app/governance/[...path]/route.js";
           import { settings } from "./governance.js";

@@ -35,6 +35,7 @@ function createMailServer(received: EventEmitter): Server {
     createInterface(socket)
       .on("error", () => {})
       .on("line", (line) => {
+        // In SMTP a line of one dot ends the message, and a sender doubles the dot at the beginning of any other line.
         if (data && line !== ".") return void data.push(line.replace(/^\.\./, "."));
         if (data) {
           const headerEnd = data.indexOf("");

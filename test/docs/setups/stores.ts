@@ -22,8 +22,14 @@ async function prepare(): Promise<RunEnvironment | undefined> {
       "region: AWS_REGION!,": `region: AWS_REGION!, endpoint: "${dynamoDb.url}",`,
     },
     env: {
-      ...{ PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password, DATABASE_URL: url },
-      ...{ AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "key" },
+      PGHOST: hostname,
+      PGPORT: port,
+      PGUSER: username,
+      PGPASSWORD: password,
+      DATABASE_URL: url,
+      AWS_REGION: "eu-central-1",
+      AWS_ACCESS_KEY_ID: "id",
+      AWS_SECRET_ACCESS_KEY: "key",
     },
     exampleChecks: {
       async sql(query, documentRun) {

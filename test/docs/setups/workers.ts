@@ -1,4 +1,4 @@
-/** Setup of docs/workers.md. */
+/** Setup of docs/workers.md: bundles the page's Worker, runs it, and reads its intent. */
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
@@ -23,6 +23,7 @@ export const workers: DocumentSetup = {
       const { body } = await client(sendAlone, url)
         .get("intent")
         .finally(() => workerd.dispose());
+      // Members of local/example/product_intent.json, of which the page's folder has a copy.
       expect(body).toMatchObject({ product_id: "acme-crm", version: "2026.11", update_epoch: 3 });
     });
   },

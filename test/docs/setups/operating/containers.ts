@@ -29,6 +29,7 @@ export function checkImage(dockerfile: string): Record<string, string> {
   expect(listArguments("EXPOSE")).toEqual(["8420"]);
   const version = new RegExp(`countersign-${packageJson.version.replaceAll(".", "\\.")}\\.tgz`);
   for (const argument of [...listArguments("COPY"), ...listArguments("RUN")]) expect(argument).toMatch(version);
+  // The check is `node -e` with code.
   const [, , code] = JSON.parse(listArguments("HEALTHCHECK")[0]!.replace(/^CMD /, "")) as string[];
   expect(() => new Function(code!)).not.toThrow();
   const pairs = listArguments("ENV").flatMap((argument) => argument.split(" "));

@@ -51,11 +51,14 @@ export const startNginx: StartProxy = async (machine, { site, prefix }, upstream
   const files = machine.path(`run/nginx-${kind}`);
   mkdirSync(files);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-  const tls = site.split("\n").filter((line) => /^ *ssl_certificate/.test(line));
+  const certificateAndKey = site
+    .split("\n")
+    .filter((line) => /^ *ssl_certificate/.test(line))
+    .slice(0, 2);
   const otherSite = () => [
     extractBlock(site, /^upstream /),
     "server { listen 443 ssl; server_name www.acme.example;",
-    ...tls.slice(0, 2),
+    ...certificateAndKey,
     extractBlock(site, /^ *location \/oauth2\/ /),
     extractBlock(site, /^ *location = \/oauth2\/auth /),
     prefix,
@@ -64,6 +67,7 @@ export const startNginx: StartProxy = async (machine, { site, prefix }, upstream
   const servers = kind === "names" ? site : otherSite().join("\n");
   const config = [
     "daemon off;",
+    // By default root's workers run as another user, who cannot read the folder.
     process.getuid?.() === 0 ? "user root;" : "",
     "worker_processes 1;",
     `pid ${join(files, "pid")};`,
