@@ -189,6 +189,7 @@ async function useOperations({ api, run }: HistoryContext): Promise<void> {
 async function letTimePass({ api, propose, run, deps }: HistoryContext): Promise<void> {
   const { clock } = deps;
   await propose({ target: "ui.logo", value: "blue", summary: "Paint the logo" });
+  // The expiry is recorded when a second cycle confirms the time of the first.
   clock.advance(73 * HOUR);
   await runCycle(deps);
   clock.advance(11 * MINUTE);
@@ -245,7 +246,7 @@ async function leaveChangesOpen(context: HistoryContext): Promise<void> {
   await api.post("/add-checkpoint", `old 0\n\n${note}`, { "content-type": "text/plain" });
 }
 
-/** A change that is rolled out in steps on the record: held, resumed, advanced, and taken back. */
+/** A change that is rolled out in steps on the record: held, resumed, advanced, and rolled back. */
 async function rollOut({ api, adapter, propose, deps }: HistoryContext): Promise<void> {
   adapter.carries = ({ target }) => !target.startsWith("wave.");
   const stages = {
@@ -268,6 +269,7 @@ async function rollOut({ api, adapter, propose, deps }: HistoryContext): Promise
     else await api.post("samples", sent, asAgent);
     await decideRollouts(deps);
   };
+  // Impossible totals, then as many successes as in the control, then half as many.
   await feed(0, { n: 10000, sum: 10001 });
   await feed(0, { n: 10000, sum: 2000 });
   await feed(1, { n: 50000, sum: 5000 });

@@ -94,7 +94,10 @@ async function readBody(response: Response): Promise<unknown> {
   return type.startsWith("application/json") ? JSON.parse(text) : text.split("\n");
 }
 
-/** Returns the lines of each file of an archive, by name, mode and time. */
+/**
+ * Returns the lines of each file of a tar archive, by name, mode and time. A header of 512 bytes comes before each file, whose
+ * content fills further blocks of 512 bytes; a block of zeros ends the archive.
+ */
 function readArchive(bytes: Buffer): Record<string, string[]> {
   const files: Record<string, string[]> = {};
   for (let at = 0; bytes[at] !== 0;) {

@@ -81,6 +81,9 @@ async function recordAnswers({ api, deps, changes }: History): Promise<Map<strin
 
 const EVENTS_READ = 3;
 
+/** Number of blocks with these events: the first block of a stream states the delay before reconnects. */
+const BLOCKS_READ = EVENTS_READ + 1;
+
 /** Reads the first events of a stream. */
 async function readEvents(deps: History["deps"], path: string): Promise<Exchange> {
   const response = await app(deps)(get(`${path}?after=0.0.0.0`, { "x-request-id": "golden" }));
@@ -88,7 +91,7 @@ async function readEvents(deps: History["deps"], path: string): Promise<Exchange
     .body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
     .getReader();
   let text = "";
-  while (text.split("\n\n").length <= EVENTS_READ + 1) text += (await reader.read()).value ?? "";
+  while (text.split("\n\n").length <= BLOCKS_READ) text += (await reader.read()).value ?? "";
   await reader.cancel();
   return {
     request: `GET ${path}?after=0.0.0.0`,
@@ -96,7 +99,7 @@ async function readEvents(deps: History["deps"], path: string): Promise<Exchange
     headers: Object.fromEntries([...response.headers].filter(([name]) => name !== "x-request-id").sort()),
     body: text
       .split("\n\n")
-      .slice(0, EVENTS_READ + 1)
+      .slice(0, BLOCKS_READ)
       .flatMap((block) => block.split("\n")),
   };
 }

@@ -70,6 +70,7 @@ function idsByTime(): Ids {
 
 function createSigner(seed: string): CheckpointSigner {
   const { privateKey } = seededKey(seed);
+  // The last 32 bytes of the DER encoding are the key itself.
   const raw = createPublicKey(privateKey).export({ type: "spki", format: "der" }).subarray(-32);
   return { publicKey: new Uint8Array(raw), sign: (text) => new Uint8Array(sign(null, text, privateKey)) };
 }
