@@ -1,3 +1,4 @@
+/** Prepares each test file of mutation tests: when values of `once` are computed again, and which tests run. */
 import { beforeAll, beforeEach, inject, vi } from "vitest";
 import { startTest } from "./once.ts";
 
@@ -5,5 +6,6 @@ import { startTest } from "./once.ts";
 if (inject("mode" as never) === "mutant") beforeAll(startTest);
 else beforeEach(startTest);
 
-// It restores the configuration of the first run in this thread, whose filter would select the wrong tests.
+// Vitest calls this function after each file. It restores the configuration of the first run in this thread, whose filter would
+// select the wrong tests.
 vi.resetConfig = () => undefined;

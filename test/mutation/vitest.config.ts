@@ -20,6 +20,7 @@ const lasting: Plugin = {
   },
 };
 
+/** Runs quick tests first, since a mutant that one of them detects needs no other test. */
 class QuickFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number =>
