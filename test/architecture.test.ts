@@ -10,7 +10,10 @@ import { ROOMS } from "./support/rooms.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Returns the level of a file of lib in `ROOMS`: a file may only import files of its own level or below. */
+/**
+ * Returns the level of a file of lib in `ROOMS`: a file may only import files of its own level or below. A file or a folder of a
+ * room that is listed itself has that level.
+ */
 const findLevel = (file: string): number =>
   ROOMS.findIndex(
     (room) =>

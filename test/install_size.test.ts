@@ -34,6 +34,7 @@ test("each production package counts once, and development packages do not count
     "node_modules/small/node_modules/inner": { bytes: 700 },
     "node_modules/either": { bytes: 30, devOptional: true },
     "node_modules/tool": { bytes: 90_000, dev: true },
+    // npm does not install an optional package of another platform.
     "node_modules/elsewhere": { optional: true },
   });
   const { packages, bytes } = await measureInstall(folder);

@@ -47,6 +47,7 @@ function linkDependencies(): void {
   };
   const types = ["node_modules/@types/node", "node_modules/undici-types"];
   for (const [path, { dev }] of Object.entries(packages)) {
+    // A package inside another one is linked with it.
     if (path === "" || (dev && !types.includes(path)) || path.split("node_modules/").length > 2) continue;
     if (!existsSync(join(ROOT, path))) continue;
     mkdirSync(dirname(join(userFolder, path)), { recursive: true });
@@ -207,6 +208,7 @@ describe.each(NODES)("under %s", (name, find) => {
   });
 
   testInNode("every export can be imported without this repository", async (node) => {
+    // The store in Postgres comes first: it needs a package that the user has not installed.
     const [optional, ...others] = Object.keys(manifest.exports)
       .filter((name) => !name.includes("*") && !name.endsWith(".json"))
       .sort((a, b) => Number(b.endsWith("/postgres")) - Number(a.endsWith("/postgres")));

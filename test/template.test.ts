@@ -64,6 +64,7 @@ function findRoute({ method, path, rest }: Declaration): Route | undefined {
 
 /** Resolves a value as CloudFormation does; parameters that are not `given` have their defaults. */
 function resolveValue(value: Any, given: Record<string, string>): Any {
+  // A name without a value, such as AWS::NoValue, gets its name with "-x" in place of one.
   const readParameter = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
   const isTrue = (condition: Any): boolean => {
     const { "Fn::Not": not, "Fn::Or": or, "Fn::Equals": equals, Condition: conditionName } = condition;
@@ -167,7 +168,7 @@ describe("functions", () => {
     }
   });
 
-  test("functions that apply changes time out before the claim of an apply ends", () => {
+  test("functions that apply changes time out before the lease of an apply ends, after a minute", () => {
     for (const name of ["product", "agent"]) expect(functionProperties(name).Timeout).toBeLessThan(60);
   });
 

@@ -1,3 +1,4 @@
+/** Configures vitest: the projects of tests by their kind and length, and the reporters. */
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
