@@ -11,6 +11,7 @@ import { findContradictions } from "../lib/changes/rules/contradictions.ts";
 import type { Identity } from "../lib/changes/runtime.ts";
 import { listUnconsented } from "../lib/changes/unconsented_changes.ts";
 import { describeRules } from "../lib/changes/rules/describe_rules.ts";
+import { listKeylessPermissions } from "../lib/changes/rules/permissions.ts";
 import { createHostGuard } from "../lib/http/host_guard.ts";
 import type { Handler } from "../lib/http/endpoint.ts";
 import { personTokenVerifier } from "../lib/identity/person_token.ts";
@@ -186,6 +187,11 @@ function reportRules({ product, agents, log }: Deps, { adminToken, identityHeade
   log.info("rules in force", { rules: describeRules(product.intent) });
   for (const contradiction of findContradictions(product.intent))
     log.warn(`a rule contradicts another: ${contradiction}`);
+  if (identityHeader || identityToken) return;
+  for (const field of listKeylessPermissions(product.intent))
+    log.warn(
+      `policy.permissions.${field} lists only people without a key, and no proxy names people: nobody may do this; add keys, or set --identity-header or --identity-token`,
+    );
 }
 
 /** Loads the intent file, and brings it into force. */

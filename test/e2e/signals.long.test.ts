@@ -95,6 +95,13 @@ test("an older intent, or another of its epoch, does not start even if the newer
   }
 });
 
+test("a permission that nobody can use is a warning at the start", async ({ cwd }) => {
+  const policy = { permissions: { apply: ["bo"] }, signed_only: false };
+  await writeIntent(cwd, "intent.json", { principals: { bo: { kind: "person" } }, policy });
+  const { stderr } = await serve(cwd, WITH_INTENT);
+  expect(stderr.join("\n")).toContain("policy.permissions.apply lists only people without a key");
+});
+
 test("contradictory rules are warnings at the start, as --check-intent prints them", async ({ cwd }) => {
   const policy = { owners: [{ targets: ["billing.x"], approvers: ["bo"] }], forbidden_targets: ["billing.*"] };
   await writeIntent(cwd, "intent.json", { policy });

@@ -2,6 +2,7 @@
 import { AppError } from "../../kit/errors.ts";
 import { type Actor, isVerifiedActor } from "./actor.ts";
 import { requireGroups } from "./idp_groups.ts";
+import { POLICY_APPLY_WHEN } from "./approver_name.ts";
 import { normalizeName } from "./names.ts";
 import { type PermissionAction, isListed, findListedNames } from "./permission_lists.ts";
 import type { Electorate } from "./policy.ts";
@@ -43,6 +44,16 @@ function explainNotPermitted(actor: string | null, isNamed: boolean): string {
     ? `nothing proves that this is ${actor}: ${actor} must sign with a key of principals (--key), or the proxy must name ${actor} (--identity-header)`
     : `${actor} is not one of them`;
 }
+
+/** Lists fields of `permissions` whose names all lack a key: they are verified only where a proxy or a token names people. */
+export const listKeylessPermissions = ({ principals, policy }: Electorate): string[] =>
+  Object.keys(principals).length === 0
+    ? []
+    : Object.entries(policy.permissions).flatMap(([field, names]) =>
+        names?.every((name) => name !== POLICY_APPLY_WHEN && listKeys(name, policy.signing).length === 0)
+          ? [field]
+          : [],
+      );
 
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
   Object.keys(principals).length > 0 &&

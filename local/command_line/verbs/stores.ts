@@ -1,4 +1,5 @@
 /** Verbs that move, back up and restore complete stores, without a service, also while one uses them. */
+import { NotDone } from "../exit.ts";
 import type { Verb } from "../verb.ts";
 
 const STATE = {
@@ -18,13 +19,20 @@ const commands = () => import("../../moving/commands.ts");
 
 const common = { isLocal: true, plain: true } as const;
 
-/** Moves a store into a file. */
+const MOVE_QUESTION =
+  "From then on the store takes no writes. To copy a store use backup, to save the log audit export. Move it?";
+
+/** Moves a store into a file. On a terminal it asks first, since its name may be taken for that of a copy. */
 export const exportVerb: Verb = {
   usage: "export <file>",
   summary: "Move a store into a file: from then on it takes no writes",
-  options: STATE,
+  options: { ...STATE, "--yes": "on a terminal, without asking" },
   ...common,
-  run: async (session, call) => (await commands()).makeFileWriter("export")(session, call),
+  async run(session, call) {
+    const needsConfirmation = session.columns !== undefined && call.options["yes"] !== true;
+    if (needsConfirmation && !(await session.confirm(MOVE_QUESTION))) throw new NotDone("nothing was moved");
+    return (await commands()).makeFileWriter("export")(session, call);
+  },
 };
 
 /** Moves a store from a file. */

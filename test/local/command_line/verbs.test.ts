@@ -73,6 +73,15 @@ test("`find` shows an unstated risk as `list` does", async () => {
   ]);
 });
 
+test("on a terminal, an export asks before it moves the store", async () => {
+  const { call } = await openCommandLine({});
+  const questions: string[] = [];
+  const confirm = async (question: string) => questions.push(question) === 0;
+  const declined = await call(["export", "e.jsonl"], { columns: 80, confirm });
+  expect([declined.code, declined.err]).toEqual([1, expect.stringContaining("nothing was moved")]);
+  expect(questions).toEqual([expect.stringContaining("takes no writes")]);
+});
+
 test("`show` distinguishes what blocks an apply from mere warnings", async () => {
   const { call, answer } = await openCommandLine({ intent: { policy: { on_conflict: "report" } } });
   const { change_id: first } = await answer(PROPOSE);

@@ -1,7 +1,11 @@
 /** Permissions for actions other than decisions on a change. */
 import { expect, test } from "vitest";
 import type { PermissionAction } from "../../../../lib/changes/rules/permission_lists.ts";
-import { listPermittedNames, requirePermission } from "../../../../lib/changes/rules/permissions.ts";
+import {
+  listKeylessPermissions,
+  listPermittedNames,
+  requirePermission,
+} from "../../../../lib/changes/rules/permissions.ts";
 import type { Actor } from "../../../../lib/changes/rules/actor.ts";
 import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
@@ -30,6 +34,16 @@ test("without lists only approvers, also of emergencies, may unfreeze, erase or 
     expect(listPermittedNames(action, intent), action).toEqual(
       ["unfreeze", "erase", "accept_clock", "accept_loss"].includes(action) ? ["ana", "bo", "oncall"] : undefined,
     );
+});
+
+test.each<[string, object, object, string[]]>([
+  ["without principals", { apply: ["ana"] }, {}, []],
+  ["with the key of one name", { apply: ["bo", "ana"] }, { ana: person(passkey()), bo: { kind: "person" } }, []],
+  ["without a key", { apply: ["bo"], freeze: ["ana"] }, { ana: person(passkey()), bo: { kind: "person" } }, ["apply"]],
+  ["with the service's own name", { apply: ["policy:apply_when"] }, { ana: person(passkey()) }, []],
+])("lists that no signature satisfies: %s", (_, permissions, principals, expected) => {
+  const { intent } = makeIntent({ principals, policy: { permissions, signed_only: false } });
+  expect(listKeylessPermissions(intent)).toEqual(expected);
 });
 
 test("a list permits the names in it and, for freeze and rollback, emergency approvers", () => {
