@@ -9,6 +9,7 @@ import { listCautions, omitDescribed } from "../../local/ui/domain/cautions.ts";
 import { draftFromChange } from "../../local/ui/domain/draft.ts";
 import { describeValue, isSwitchValue, parseValue } from "../../local/ui/domain/kinds.ts";
 import { findJsonFault } from "../../local/ui/domain/json_fault.ts";
+import { isMatch } from "../../local/ui/domain/log_search.ts";
 import { listOfferedKpis } from "../../local/ui/domain/kpi_series.ts";
 import { RESTRICTIONS } from "../../local/ui/domain/mandates.ts";
 import { listObstacles, listAllowedActions } from "../../local/ui/domain/change_actions.ts";
@@ -61,6 +62,13 @@ test("an entry forged with a new hash does not link to the entries checked befor
   fromOtherLog.current_hash = entryHash(fromOtherLog, sha256);
   expect(checkEntries([fromOtherLog], last).fault?.reason).toBe("it comes from another log");
   expect([FIRST, { ...SECOND, tenant: "t2" }].map(hasOwnHash)).toEqual([true, false]);
+});
+
+test.each(["é", "null", '"ana"', ""])("a search passes over the detail %j, which names no person", (detail) => {
+  const entry = { ...FIRST, detail };
+  expect(isMatch(entry, { person: "ana", text: "" })).toBe(false);
+  expect(isMatch(entry, { person: "", text: "chg_1" })).toBe(true);
+  expect(isMatch({ ...FIRST, detail: '{"proposer":"Ana"}' }, { person: "ana", text: "CHG_1" })).toBe(true);
 });
 
 const CHANGE: ChangeDetail = {

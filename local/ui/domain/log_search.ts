@@ -1,4 +1,5 @@
 /** Search in the log. The service filters by event, tenant and change; the browser by date, person and text. */
+import { parseDetail } from "../../../lib/changes/rules/event.ts";
 import { describe, toSentence } from "../../../lib/wording/describe.ts";
 import type { AuditEntry, AuditPage } from "../core/api_types.ts";
 import { get } from "../core/api.ts";
@@ -26,7 +27,7 @@ const PEOPLE = ["actor", "approver", "proposer", "asked_by", "by"] as const;
 /** Returns true for an entry that names this person and has this text in its sentence, tenant, change or detail. */
 export function isMatch(entry: AuditEntry, { person, text }: Pick<LogQuery, "person" | "text">): boolean {
   if (person !== "") {
-    const facts = JSON.parse(entry.detail) as Record<string, unknown>;
+    const facts: Record<string, unknown> = { ...parseDetail(entry.detail) };
     const names = PEOPLE.map((name) => String(facts[name] ?? "").toLowerCase());
     if (!names.some((name) => name.includes(person.toLowerCase()))) return false;
   }
