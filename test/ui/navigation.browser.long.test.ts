@@ -104,7 +104,7 @@ describe.skipIf(!browser)("navigation in the console", () => {
 
   test("the form shows the allowed values, asks when to apply, and sends both", async () => {
     const targets = [{ match: ["price.*"], schema: { type: "number", minimum: 1, maximum: 500 }, unit: "EUR" }];
-    const policy = { ...INTENT.policy, targets, apply_when: ["manual", "approved", "scheduled"] };
+    const policy = { ...INTENT.policy, targets, apply_when: ["scheduled"] };
     const ruled = await startService({ intent: { ...INTENT, policy } });
     const page = await open(ANA);
     await visit(page, ruled.url, "propose");

@@ -157,7 +157,7 @@ function Proposal(props: { initial: Draft; superseding?: Superseding; promotes?:
             onDraft={changeDraft}
             kpis={kpis}
             isPromotion={promotes !== undefined}
-            automations={intent.policy?.apply_when ?? []}
+            automations={intent.policy?.apply_when?.filter((mode) => mode !== "manual") ?? []}
             valueFault={valueFault}
             faultOf={faultOf}
             onSend={send}

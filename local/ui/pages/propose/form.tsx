@@ -60,7 +60,7 @@ export function ProposalForm(props: {
   draft: Draft;
   onDraft: (draft: Draft) => void;
   kpis: readonly string[];
-  /** Entries of `policy.apply_when`. */
+  /** Entries of `policy.apply_when` but `manual`, which is always possible. */
   automations: readonly string[];
   /** Kind and value are those of the change that is promoted. */
   isPromotion: boolean;
@@ -117,7 +117,7 @@ export function ProposalForm(props: {
       <div class="grid">
         <FieldList {...form} of={factFields(kpis)} />
       </div>
-      {automations.length > 1 && <ApplyWhen draft={draft} onDraft={onDraft} allowed={automations} />}
+      {automations.length > 0 && <ApplyWhen draft={draft} onDraft={onDraft} allowed={automations} />}
       {faultOf("apply_when") && <small class="error">{faultOf("apply_when")}</small>}
       <FieldList {...form} of={PROPOSER} />
       {onStartOver && <Button class="link" onClick={onStartOver} label="Start over" />}
