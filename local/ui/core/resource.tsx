@@ -8,7 +8,7 @@ export interface Resource<T> {
   /** The error of the newest read; `data` may still be an older answer. */
   error: unknown;
   loading: boolean;
-  /** Reads again now, also under a dialog. */
+  /** Reads again now, after a running read, and replaces the data also under a dialog. */
   reload: () => Promise<void>;
 }
 
@@ -101,15 +101,13 @@ export function useResource<T>(
     if (key === null) return setState({ key, loading: false });
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let running = false;
+    let running: Promise<void> | undefined;
     let isReadDue = false;
     let hasData = cache.has(key);
     let lastReadAt = 0;
 
     /** `forced`: replaces the data also under an open dialog; `isReload`: shares no request in flight. */
-    const run = async ({ forced, isReload = false }: { forced: boolean; isReload?: boolean }): Promise<void> => {
-      if (running) return void (isReadDue = true);
-      running = true;
+    const readNow = async ({ forced, isReload = false }: { forced: boolean; isReload?: boolean }): Promise<void> => {
       isReadDue = false;
       const eventsBefore = eventCount;
       try {
@@ -129,17 +127,23 @@ export function useResource<T>(
         const data = cache.get(key)?.data as T | undefined;
         setState({ key, error, loading: false, ...(data === undefined ? {} : { data }) });
       } finally {
-        running = false;
+        running = undefined;
         lastReadAt = Date.now();
         if (isReadDue && openDialogs.get() === 0) scheduleRead();
       }
+    };
+    const run = (options: Parameters<typeof readNow>[0]): Promise<void> => (running = readNow(options));
+    /** Waits for the running read, which may have begun before a write. */
+    const reload = async (): Promise<void> => {
+      while (running) await running;
+      if (!controller.signal.aborted) await run({ forced: true, isReload: true });
     };
     const scheduleRead = (): void => {
       if (timer !== undefined || controller.signal.aborted) return;
       timer = setTimeout(
         () => {
           timer = undefined;
-          if (openDialogs.get() > 0) isReadDue = true;
+          if (running || openDialogs.get() > 0) isReadDue = true;
           else void run({ forced: false });
         },
         Math.max(BATCH_MS, lastReadAt + MIN_INTERVAL_MS - Date.now()),
@@ -148,7 +152,7 @@ export function useResource<T>(
 
     const fresh = isFresh(key);
     setState({ key, loading: !fresh, ...(hasData ? { data: cache.get(key)!.data as T } : {}) });
-    runner.current = () => run({ forced: true, isReload: true });
+    runner.current = reload;
     if (!fresh) void run({ forced: true });
     const unsubscribeEvents = subscribeToEvents(
       (event) => (event === null || (latest.current.concerns?.(event) ?? true)) && scheduleRead(),
