@@ -65,12 +65,14 @@ export function startLive(): void {
     setMode("offline");
     startPolling();
   });
-  // A new token may open the stream and reads that were rejected.
+  // A new token may open reads and the stream that were rejected, or are about to be.
   for (const token of [adminToken, readToken])
     token.subscribe(() => {
       earliestOpenAt = 0;
       notifyListeners(null);
-      if (!document.hidden && !stream?.isOpen) openStream();
+      if (document.hidden || stream?.isOpen) return;
+      pause();
+      start();
     });
   if (!document.hidden) start();
 }
