@@ -23,8 +23,8 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "`code`, `kind`, `target`, `proposer`; or `count`, `day`",
   ],
   consent_decision: [
-    "a person approves, denies or withdraws a change or revokes an approval, or its time is over",
-    "`decision`, `approver`, `note`, `from`, `progress` (`1 of 2`), `target_owner`, `emergency`, `review_hours`, `seen` (digests of what the approver saw), `mandate` (of a mandate: its id, `revision`, `entry`, `number` of the day, `left`)",
+    "a person or a mandate approves, a person denies or withdraws a change or revokes an approval, or its time is over",
+    "`decision`, `approver`, `note`, `from`, `progress` (`1 of 2`), `target_owner`, `emergency`, `review_hours`, `seen` (digests of what the approver saw), `mandate` (the one that consents: its id, `revision`, `entry`, the `number` of this consent on the day, and how many are `left`)",
   ],
   change_applied: [
     "an apply succeeded",
