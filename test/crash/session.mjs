@@ -37,6 +37,7 @@ export async function work(service, ledger, { adapterMayFail }) {
   const count = { refused: 0, failed: 0, hasEnded: false, needsRestart: false };
   for (const [index, step] of STEPS.entries()) {
     const [name, number] = step.split(" ");
+    // The change of this step was not acknowledged.
     if (number && name !== "propose" && ids[number] === undefined) continue;
     const fields = {
       propose: { tenant_id: "t1", kind: "workflow", target: `crm.step${number}`, summary: "A step", value: "true" },
@@ -59,6 +60,7 @@ export async function work(service, ledger, { adapterMayFail }) {
       if (read?.status !== 200)
         ledger.fault("answer", `reads are answered ${read?.status} while nothing can be written`);
     } else if (status === 502 && adapterMayFail) count.failed++;
+    // A step is illegal if an earlier one of its change was rejected or failed.
     else if (body.code !== "illegal_transition") ledger.fault("answer", `${step} was answered ${status} ${body.error}`);
   }
   return count;
