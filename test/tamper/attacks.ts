@@ -119,6 +119,7 @@ async function replaceLog(store: Store, entries: readonly AuditEntry[]): Promise
 /** Lists all checkpoints that an attacker could present as the service's newest one. */
 export function listOfferedCheckpoints(attack: Attack, world: World, entries: readonly AuditEntry[]): string[] {
   const forged = [makeCheckpoint(entries, entries.length), makeCheckpoint(entries, entries.length, world.otherKey)];
+  // Without the key nobody can sign a checkpoint of another log; the service itself signs one of the unchanged log.
   const own =
     attack.hasKey || (!attack.entries && !attack.setBack) ? [makeCheckpoint(entries, entries.length, world.key)] : [];
   return [...own, makeCheckpoint(world.entries, 100, world.key), ...forged];

@@ -63,6 +63,7 @@ const DEFENCES: Record<string, (attacked: AttackedLog) => Promise<boolean>> = {
   "a signed checkpoint fetched afterwards": async ({ attack, log }) => {
     const caught = listOfferedCheckpoints(attack, world, parse(log)).map(async (note) => {
       const checkpoint = parseSigned(note);
+      // A checkpoint that the service did not sign is recognized by its signature.
       return checkpoint ? isBad(log, [checkpoint]) : true;
     });
     return (await Promise.all(caught)).every(Boolean);

@@ -64,7 +64,7 @@ export const parse = (log: string): AuditEntry[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as AuditEntry);
 
-/** Writes entries as an export, in the service's form. */
+/** Writes entries as an export, in the service's form: unlike `JSON.stringify`, it escapes all characters that may end a line. */
 export const write = (entries: readonly AuditEntry[]): string =>
   entries
     .map((entry) => `${JSON.stringify(entry)}\n`)
@@ -93,6 +93,7 @@ export function makeCheckpoint(entries: readonly AuditEntry[], length: number, k
   const root = MTH(entries.slice(0, length).map((entry) => data(entry.current_hash)));
   const text = `${origin}\n${length}\n${root.toString("base64")}\n`;
   if (!key) return `${text}\n`;
+  // By C2SP's signed-note, the id of a key is the hash of its name, its type (1: Ed25519) and its bytes.
   const id = Buffer.from(
     hash("sha256", Buffer.concat([Buffer.from(`${origin}\n\u0001`), key.raw]), "hex"),
     "hex",
