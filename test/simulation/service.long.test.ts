@@ -66,6 +66,7 @@ async function runRollout(
   const watch = Array.from({ length: kind.kpis ?? 1 }, (_, index): WatchedKpi => ({
     ...kind.watched,
     kpi: `kpi_${index}`,
+    // A harmless change is judged most strictly: no harm is allowed.
     allowed: isHarmful ? kind.allowed : 0,
   }));
   const steps = isHarmful ? DEFAULT_STEPS : UNLESS_WORSE;
