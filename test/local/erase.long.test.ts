@@ -92,6 +92,7 @@ test("no file has erased content of a denied change", async () => {
   );
   expect(readFileSync(join(folder, "evolved/report-2026-W01.md"), "utf8")).toContain(SUMMARY);
   expect(existsSync(join(folder, `evolved/retrospective-${change_id}.md`))).toBe(true);
+  // The store, and the reports about the week and the change.
   expect(
     findFilesWith()
       .map((file) => file.slice(folder.length + 1).split("/")[0])

@@ -1,4 +1,7 @@
-/** Tests how the command line reaches the service: tokens, addresses, wrong arguments and their exit codes. */
+/**
+ * Tests how the command line reaches the service: tokens, addresses and wrong arguments. Exit codes: 1 rejected by the service,
+ * 2 wrong arguments, 4 no answer of a service, 5 a token is missing or wrong.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";

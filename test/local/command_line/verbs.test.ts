@@ -1,4 +1,7 @@
-/** Tests the verbs of the command line on a service in this process: what each sends, prints and returns. */
+/**
+ * Tests the verbs of the command line on a service in this process: what each sends, prints and returns. Exit codes: 1 rejected by
+ * the service, 2 wrong arguments, 3 no such change, 6 denied, 7 still waiting.
+ */
 import { AGENTS, STAGES } from "../../support/rollouts.ts";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -112,6 +112,7 @@ test.each<[which: string, field: string, entryDetail: Detail, content: Detail]>(
 
 /** Content that the intent accepts as a minor change. */
 const FREE: Detail = { tier: "minor", affected_users: 0, reversible: true };
+// Entries about no change; `undefined` removes the digest that all entries have by default.
 const OF_NO_CHANGE = { change_id: "", tenant: "" };
 const LOSS: Step = ["loss_accepted", { actor: "ana", length: 1, digest: undefined }, OF_NO_CHANGE];
 const MANDATE = { mandate_id: "m1", revision: 1, digest: undefined };

@@ -237,6 +237,7 @@ const FORGED: readonly (readonly [forgery: string, forge: () => Log, message: st
     "its baseline is not the last resume after a mismatch",
   ],
   ["a resume of a rollout that is not held", () => without("stage_held", 1), "it resumes a rollout that is not held"],
+  // Only a hold by the rule has a `rule`.
   [
     "an advance of a rollout that a person holds",
     () => edited("stage_held", 4, ({ rule: _, ...one }) => ({ ...one, reason: "by_hand" })),
