@@ -15,7 +15,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
   });
 
   test.each([
-    ["wrong", "not-the-token", "the token in X-Svc-Admin-Token is not the admin token"],
+    ["wrong", "not-the-token", "needs the header X-Svc-Admin-Token"],
     ["not possible in a header", "пароль", "The token holds characters that no header can carry."],
   ])("the dialog reports a token that is %s, and asks for it again", async (_what, token, message) => {
     const id = await service.propose();
@@ -26,7 +26,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
     await button(page, "Approve as ana").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(message).waitFor();
-    await dialog.getByText("Enter it again above.", { exact: true }).waitFor();
+    await dialog.getByText("The token is not the right one. Enter it again above.").waitFor();
     await page.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
     await page.keyboard.type(TOKEN);
     await page.keyboard.press("Enter");
@@ -43,7 +43,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
       const answered = page.waitForResponse("**/api/product/approve");
       await button(page, "Approve as ana").click();
       await answered;
-      await page.getByText("is not the admin token").waitFor();
+      await page.getByText("The token is not the right one.").waitFor();
       await page.waitForFunction(() => document.activeElement?.matches('[type="password"]'));
       await page.keyboard.type(next);
     }

@@ -57,9 +57,11 @@ export function Failure(props: { error: unknown; alert?: boolean; tokenHint?: st
   );
 }
 
-/** Asks for the admin token, or for the right one if a wrong one was sent, which the error above says. */
+/** Asks for the admin token, or for the right one if a wrong one was sent. */
 export const describeToken = (where: string): string =>
-  adminToken.get() === "" ? `Enter the token ${where} and try again.` : `Enter it again ${where}.`;
+  adminToken.get() === ""
+    ? `Enter the token ${where} and try again.`
+    : `The token is not the right one. Enter it again ${where}.`;
 
 /** A placeholder until data are read, or the error. */
 export function Pending({ error, what }: { error: unknown; what: string }) {

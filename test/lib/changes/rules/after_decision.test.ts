@@ -22,7 +22,7 @@ test.each<[string, Partial<Change>, string | null, string | undefined]>([
   ["a change that sets nothing and was replaced", { status: "applied", value: undefined }, "chg_2", undefined],
   ["an erased change", { erased: { at: "2026-01-01", actor: "ana" } as never }, null, "was erased on 2026-01-01"],
   ["a proposed change", { status: "proposed" }, null, "it is proposed, and what is decided on must be there"],
-  ["a pending change", { status: "pending_consent" }, null, "asked to approve, deny, withdraw"],
+  ["a pending change", { status: "pending_consent" }, null, "possible now: approve, deny, withdraw"],
   ["the change in force on its target", { status: "applied", value: undefined }, "chg_1", "roll it back first"],
   ["a change that a rollback restores", { status: "applied" }, "chg_2", "a rollback of a later change brings"],
 ])("an erasure of %s is allowed or rejected", (_, overrides, owner, reason) => {
