@@ -125,7 +125,7 @@ async function openProgram(
   if (deps.watch) log.info("watching", describeWatch(deps.watch));
   await claimEvolved(deps, options);
   reportRules(deps, options);
-  await reportAdapter(deps, options);
+  await checkAdapter(deps, options);
   stops.push(...(await startParts(deps, options, options.protectReads ? peerHandler(deps) : service.fetch)));
   const fetch = createHostGuard(deps)(serveUi(ui.files, service.fetch));
   const server = await serveHttp(fetch, {
@@ -161,20 +161,13 @@ async function claimEvolved({ store, log }: Deps, options: Options): Promise<voi
   }
 }
 
-/** Warns if the target system of the host product cannot be used now. */
-async function reportAdapter({ product, log }: Deps, { productConfig, targets }: Options): Promise<void> {
+/** Checks the target systems of the host product; each system logs why it cannot be used. */
+async function checkAdapter({ product }: Deps, { productConfig }: Options): Promise<void> {
   const adapter = product?.adapter;
-  const isFile = productConfig !== undefined;
-  // The address of a webhook may be a secret.
-  const otherOption = targets === undefined ? "--product-adapter" : `--targets ${targets}`;
-  const report = async (): Promise<void> => {
-    const option = isFile ? `--product-config ${productConfig}` : otherOption;
-    const problem = await adapter?.findProblem?.();
-    if (problem) log.warn(`${option}: ${problem}`);
-  };
+  const findProblem = async (): Promise<void> => void (await adapter?.findProblem?.());
   // The start waits for a check of a file, but not for an answer of another machine.
-  if (isFile) await report();
-  else void runWithTimeLimit(async (signal) => adapter?.ping?.(signal)).then(report, report);
+  if (productConfig !== undefined) await findProblem();
+  else void runWithTimeLimit(async (signal) => adapter?.ping?.(signal)).then(findProblem, findProblem);
 }
 
 /** Logs which rules are in force, and contradictions between them. */

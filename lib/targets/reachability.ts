@@ -1,18 +1,21 @@
 /** Tracks why a system cannot be reached. */
 import type { TargetReports } from "./observe_system.ts";
 
-/** Remembers why the last call of a system failed, and logs when the system fails and when it can be used again. */
-export function trackReachability(system: string, log: TargetReports["log"]) {
+/**
+ * Remembers why the last call of a system failed, and logs when the system fails and when it can be used again; not while
+ * `failsOtherwise`, since another tracker of the system has logged its failure then.
+ */
+export function trackReachability(system: string, log: TargetReports["log"], failsOtherwise = () => false) {
   let problem: string | null = null;
   return {
     /** Returns the reason; null after a successful call, and before the first call. */
     problem: (): string | null => problem,
     recordAnswer(): void {
-      if (problem !== null) log?.info("a target system can be used again", { system });
+      if (problem !== null && !failsOtherwise()) log?.info("a target system can be used again", { system });
       problem = null;
     },
     recordFailure(reason: string): void {
-      if (problem === null) log?.warn("a target system cannot be used", { system, error: reason });
+      if (problem === null && !failsOtherwise()) log?.warn("a target system cannot be used", { system, error: reason });
       problem = reason;
     },
   };

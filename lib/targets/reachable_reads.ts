@@ -5,7 +5,8 @@ import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from 
 
 /** Creates the reads of a system. Reads of a system on another machine (with `ping`) are repeated after a failure. */
 export function createReachableReads(system: TargetSystem, { observer, log }: TargetReports = {}) {
-  const connection = trackReachability(system.name, log);
+  const connection = trackReachability(system.name, log, () => probed.problem() !== null);
+  const probed = trackReachability(system.name, log, () => connection.problem() !== null);
   const runRecorded = async <T>(call: () => Promise<T>, isAboutEntry: boolean): Promise<T> => {
     try {
       const answer = await call();
@@ -26,17 +27,18 @@ export function createReachableReads(system: TargetSystem, { observer, log }: Ta
     },
 
     async ping(signal: AbortSignal): Promise<void> {
-      await runRecorded(async () => system.ping?.(signal), false).catch(() => undefined);
+      if (system.ping) await runRecorded(async () => system.ping!(signal), false).catch(() => undefined);
     },
 
     /** Explains why the system cannot be written now, without calling another machine; null if no problem is known. */
     async findProblem(): Promise<string | null> {
       try {
         await system.probe?.();
-        return connection.problem();
+        probed.recordAnswer();
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        probed.recordFailure(error instanceof Error ? error.message : String(error));
       }
+      return probed.problem() ?? connection.problem();
     },
   };
 }

@@ -111,11 +111,13 @@ export function routingAdapter(systems: readonly RoutedSystem[], configuration?:
       await Promise.allSettled(systems.map(({ adapter }) => adapter.ping?.(signal)));
     },
     async findProblem() {
-      for (const { name, adapter } of systems) {
-        const problem = await adapter.findProblem?.();
-        if (problem) return systems.length === 1 ? problem : `${name}: ${problem}`;
-      }
-      return null;
+      // Every system is checked, so that each logs its own problem.
+      const problems = await Promise.all(
+        systems.map(async ({ name, adapter }) => ({ name, problem: await adapter.findProblem?.() })),
+      );
+      const first = problems.find(({ problem }) => problem);
+      if (!first) return null;
+      return systems.length === 1 ? first.problem! : `${first.name}: ${first.problem}`;
     },
   };
 }

@@ -21,12 +21,15 @@ import { makeLog } from "../lib/audit/synthetic_log.ts";
 let folder: string;
 let running: RunningProgram[];
 let logged: string[];
+/** Systems and reasons of the warnings about target systems. */
+let problems: [system: unknown, error: unknown][];
 let onMessage: (message: string) => void;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "start-"));
   running = [];
   logged = [];
+  problems = [];
   onMessage = () => {};
   const intent = { product_id: "acme-crm", version: "1", approved_by: "ana", update_epoch: 1 };
   await writeFile(join(folder, "intent.json"), JSON.stringify(intent));
@@ -37,8 +40,9 @@ afterEach(async () => {
 });
 
 async function startProgram(argv: string[] = [], env: Environment = {}): Promise<RunningProgram> {
-  const logMessage = (message: string) => {
+  const logMessage: Log["warn"] = (message, facts) => {
     logged.push(message);
+    if (message === "a target system cannot be used") problems.push([facts?.["system"], facts?.["error"]]);
     onMessage(message);
   };
   const log: Log = { info: logMessage, warn: logMessage, error: logMessage };
@@ -96,7 +100,7 @@ test("a config file that cannot be written is a warning and a failing capability
   const program = await startProgram([`--product-config=${config}`]);
   const reason =
     'product config file "product.json" cannot be used: a part of its path is a file, not a folder (ENOTDIR)';
-  expect(logged).toContainEqual(expect.stringContaining(`--product-config ${config}: ${reason}`));
+  expect(problems).toEqual([["file", expect.stringContaining(reason)]]);
   const readAdapterStatus = async () => {
     const { capabilities } = await readJson(await fetch(`${program.url}/api/capabilities`));
     const ids = ["product_adapter", "file_adapter"];
@@ -112,6 +116,28 @@ test("a config file that cannot be written is a warning and a failing capability
     ["available", null],
     ["available", null],
   ]);
+});
+
+test("each target system that cannot be used at the start is reported once", async () => {
+  const blocked = join(folder, "config");
+  await writeFile(blocked, "a file where a folder must be");
+  const toSystem = (name: string, port: number) => ({
+    name,
+    type: "webhook",
+    match: [`${name}.*`],
+    url: `http://127.0.0.1:${port}/`,
+    secret_env: "HOOK_SECRET",
+  });
+  const file = { name: "product", type: "file", match: ["*"], path: join(blocked, "product.json") };
+  const targets = join(folder, "targets.json");
+  const ports = [await freePort(), await freePort()];
+  await writeFile(
+    targets,
+    JSON.stringify({ systems: [toSystem("crm", ports[0]!), toSystem("shop", ports[1]!), file] }),
+  );
+  await startProgram([`--targets=${targets}`], { HOOK_SECRET: "a-secret-of-the-tests" });
+  await expect.poll(() => problems.map(([system]) => system).sort()).toEqual(["crm", "product", "shop"]);
+  expect(logged.filter((message) => message.startsWith("--targets"))).toEqual([]);
 });
 
 test("an --evolved-dir that has the files of another service stops the start", async () => {

@@ -74,6 +74,24 @@ test("a system that stops responding is logged once, and once when it responds a
   ]);
 });
 
+test("a probe and a read that fail for one reason are logged once, and once when both succeed", async () => {
+  let isDown = true;
+  const probe = async () => {
+    if (isDown) throw new Error("disk full");
+  };
+  const { adapter, faults, lines } = openAdapter({ probe });
+  for (let times = 0; times < 2; times++) expect(await adapter.findProblem!()).toBe("disk full");
+  faults.push("lost request");
+  await adapter.held!(change, neverAborted).catch(() => undefined);
+  await adapter.held!(change, neverAborted);
+  isDown = false;
+  expect(await adapter.findProblem!()).toBeNull();
+  expect(lines).toEqual([
+    ["a target system cannot be used", { system: "flags", error: "disk full" }],
+    ["a target system can be used again", { system: "flags" }],
+  ]);
+});
+
 test("a webhook reports each try, and that it is retried", async () => {
   const { calls, observer } = recordReports();
   let requests = 0;
