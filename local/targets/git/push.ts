@@ -58,6 +58,10 @@ const FAILURES: [pattern: RegExp, advice: string][] = [
 /** Describes a failed call in a sentence for people. */
 export function describeFailure(command: string, stderr: string): string {
   const advice = FAILURES.find(([pattern]) => pattern.test(stderr))?.[1];
-  const line = /^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ?? "it was stopped, or printed no reason";
+  // Where ssh fails, git itself says only that it could not read.
+  const line =
+    /^ssh: .*$/m.exec(stderr)?.[0] ??
+    /^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ??
+    "it was stopped, or printed no reason";
   return `git ${command} failed: ${advice ?? toOneLine(line).slice(0, 300).toWellFormed()}`;
 }
