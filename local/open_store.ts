@@ -1,4 +1,5 @@
 /** Opens the store that `--state` names: a file that only this process may use, or a database that several share. */
+import { stat } from "node:fs/promises";
 import type { Log } from "../lib/kit/platform.ts";
 import { databaseAddress } from "../lib/store/postgres/errors.ts";
 import type { Store } from "../lib/store/store.ts";
@@ -26,7 +27,12 @@ export const openStore = (
 /** Opens a file store and locks it. `onReadOnly` is called when the store accepts no more writes until a restart. */
 export async function openFile(state: string, log: Log, onReadOnly?: () => void): Promise<Store> {
   const door = createOwnerCommands();
-  const lock = await acquireLock(state, undefined, door.accept);
+  if ((await stat(state).catch(() => undefined))?.isDirectory())
+    throw new Error(`--state ${state} is a folder: name a file in it`);
+  const lock = await acquireLock(state, undefined, door.accept).catch((error: NodeJS.ErrnoException) => {
+    if (error.syscall !== "mkdir") throw error;
+    throw new Error(`--state ${state}: the folder cannot be created: ${error.message}`, { cause: error });
+  });
   try {
     const store = await prefixErrors(`--state ${state}`, openFileStore({ path: lock.path, log, onReadOnly }));
     door.open(store.bulk!);

@@ -2,6 +2,7 @@
 import { basename, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { IdentityFileInvalid, type PersonTokenSettings, readIdentityFile } from "../lib/identity/identity_file.ts";
+import { findNearest, isMisspelling } from "../lib/kit/nearest.ts";
 import { parseWebhookKey } from "../lib/kit/webhook_signature.ts";
 import { readExportHeaders } from "../lib/operations/audit_export/options.ts";
 import { version } from "../lib/kit/version.ts";
@@ -76,19 +77,25 @@ function readFlags(argv: readonly string[]): Map<string, string> | "help" | "ver
   const flags = new Map<string, string>();
   for (const token of tokens) {
     if (token.kind === "positional")
-      throw malformedError(`unexpected argument ${JSON.stringify(token.value)}; see --help`);
+      throw malformedError(
+        `unexpected argument ${JSON.stringify(token.value)}; see --help (with npm, options follow --: npm start -- --port 8461)`,
+      );
     if (token.kind === "option-terminator") continue;
     if (token.rawName === "--help" || token.rawName === "--version") {
       if (token.value !== undefined) throw malformedError(`${token.rawName} takes no value`);
       return token.rawName === "--help" ? "help" : "version";
     }
-    if (!optionNames.includes(token.name)) throw malformedError(`unknown option ${token.rawName}; see --help`);
+    if (!optionNames.includes(token.name))
+      throw malformedError(`unknown option ${token.rawName}${suggestOption(token.name, optionNames)}; see --help`);
     const isNextFlag = !token.inlineValue && token.value?.startsWith("--");
     if (!token.value || isNextFlag) throw malformedError(`${token.rawName} needs a value; see --help`);
     flags.set(token.name, token.value);
   }
   return flags;
 }
+
+const suggestOption = (name: string, known: readonly string[]): string =>
+  name.length > 1 && isMisspelling(name, known) ? `: did you mean --${findNearest(name, known)}?` : "";
 
 const malformedError = (message: string) => new OptionError(message, 2);
 

@@ -292,10 +292,15 @@ test.each([
 test.each([
   [["--colour=red"], {}, "unknown option --colour; see --help"],
   [["--no-port"], {}, "unknown option --no-port; see --help"],
+  [["--prt", "1"], {}, "unknown option --prt: did you mean --port?; see --help"],
   [["-p", "1"], {}, "unknown option -p; see --help"],
   [["--__proto__=1"], {}, "unknown option --__proto__; see --help"],
-  [["9000"], {}, 'unexpected argument "9000"; see --help'],
-  [["--", "--port=1"], {}, 'unexpected argument "--port=1"; see --help'],
+  [["9000"], {}, 'unexpected argument "9000"; see --help (with npm, options follow --: npm start -- --port 8461)'],
+  [
+    ["--", "--port=1"],
+    {},
+    'unexpected argument "--port=1"; see --help (with npm, options follow --: npm start -- --port 8461)',
+  ],
   [["--help=yes"], {}, "--help takes no value"],
   [["--port=abc"], {}, '--port must be a whole number from 0 to 65535, not "abc"'],
   [["--port=65536"], {}, '--port must be a whole number from 0 to 65535, not "65536"'],

@@ -93,6 +93,13 @@ test("a failed start releases the state file", async () => {
   expect((await propose(await startProgram())).status).toBe(201);
 });
 
+test("a state that is a folder, and one whose folder cannot be created, are named", async () => {
+  const startWith = (state: string) => startProgram([`--state=${state}`]);
+  await expect(startWith(folder)).rejects.toThrow(`--state ${folder} is a folder: name a file in it`);
+  const blocked = join(folder, "intent.json", "data", "state.json");
+  await expect(startWith(blocked)).rejects.toThrow(`--state ${blocked}: the folder cannot be created: ENOTDIR`);
+});
+
 test("a config file that cannot be written is a warning and a failing capability", async () => {
   const blocked = join(folder, "config");
   await writeFile(blocked, "a file where a folder must be");
