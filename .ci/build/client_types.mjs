@@ -214,7 +214,8 @@ function listFields(document, operation) {
 /** Fields whose values the intent defines, so that their choices are not fixed. */
 const INTENT_FIELDS = ["kpi"];
 
-function formatField({ type, enum: listed, description }, required, name) {
+function formatField({ type: stated, anyOf, enum: listed, description }, required, name) {
+  const type = stated ?? (anyOf?.every((part) => part.type === "string") ? "string" : undefined);
   const choices = INTENT_FIELDS.includes(name) ? undefined : listed;
   const jsonType = ["string", "integer", "number", "boolean"].includes(type) ? type : "json";
   return {

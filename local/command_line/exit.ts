@@ -48,6 +48,7 @@ const HINTS: Readonly<Record<string, string>> = {
   not_found: "say where the service is, with what stands before its paths: --url or SVC_URL",
   unreachable: "say where the service is: --url or SVC_URL",
   unexpected_answer: "say where the service is: --url or SVC_URL",
+  adapter_failed: "countersign show <change_id> shows the cause",
   product_runtime_disabled: "the service governs no product yet; see its log",
 };
 
@@ -58,7 +59,8 @@ export function formatError(error: unknown, optionFields: readonly string[] = []
   const { code, fields, request_id } = error;
   const invalidOptions = fields.filter(({ field }) => optionFields.includes(field));
   const options = invalidOptions.map(({ field, message }) => `  --${field.replaceAll("_", "-")}  ${message}`);
-  const hint = HINTS[code];
+  // A 404 of a path means another address; other ones, such as that of a service which attests nothing, do not.
+  const hint = code === "not_found" && !message.startsWith("there is nothing at") ? undefined : HINTS[code];
   return [
     `${message} (${code}${request_id === undefined ? "" : `, request ${request_id}`})`,
     // A single field is in the message already.

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
+import { isMisspelling } from "../../lib/kit/nearest.ts";
 import { version } from "../../lib/kit/version.ts";
 import { CONNECTION } from "./connection.ts";
 import { EXITS } from "./exit.ts";
@@ -27,7 +28,11 @@ export function makeProgram(runVerb: RunVerb, write: { out(text: string): void; 
     .description("Governs product changes: propose, consent, apply, verify, roll back, on a hash-chained audit log.")
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: write.out, writeErr: write.err })
+    .configureOutput({
+      writeOut: write.out,
+      writeErr: write.err,
+      outputError: (text, writeError) => writeError(adviseOnError(text)),
+    })
     .configureHelp({ helpWidth: HELP_WIDTH })
     .helpCommand("help [verb]", "show the arguments and options of a verb")
     .showHelpAfterError("(see --help)")
@@ -35,6 +40,15 @@ export function makeProgram(runVerb: RunVerb, write: { out(text: string): void; 
   for (const verb of VERBS) declare(findParent(verb, program), verb, runVerb);
   for (const [name, { help }] of Object.entries(PROGRAMS)) program.command(`${name} [options...]`).description(help);
   return program;
+}
+
+/** Removes a suggestion that is no probable misspelling, and explains arguments that a shell may have added. */
+function adviseOnError(text: string): string {
+  const [suggestion, nearest = ""] = /\n\(Did you mean --(\S+)\?\)/.exec(text) ?? [];
+  const option = /unknown option '--([^']*)'/.exec(text)?.[1] ?? "";
+  const isFar = suggestion !== undefined && option !== "" && !isMisspelling(option, [nearest]);
+  const advised = isFar ? text.replace(suggestion, "") : text;
+  return advised.replace(/^error: too many arguments.*$/m, "$& A * without quotes stands for file names: quote it.");
 }
 
 /** First words of verbs of two words, with their help. */

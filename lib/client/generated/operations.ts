@@ -206,7 +206,7 @@ export const OPERATIONS = {
       kpi: { type: "string", description: "The KPI that expected_delta_k is about." },
       proposer: { type: "string", description: "Proposer; absent: the proxy's person, or the agent." },
       apply_when: {
-        type: "json",
+        type: "string",
         description: "When it applies by itself: approved, or a time; absent: a person applies it.",
       },
       stages: { type: "json", description: "The plan of a staged rollout: docs/rollouts.md." },

@@ -14,7 +14,10 @@ export const intentTest: Verb = {
     // Imported only here, since other verbs need neither a service nor YAML.
     const { loadIntentFile } = await import("../../intent_file.ts");
     const { testIntent } = await import("../../scenarios/test_intent.ts");
-    const { manifest } = await loadIntentFile(intent, intent);
+    const { manifest } = await loadIntentFile(intent, intent).catch((error: Error) => {
+      if (!error.message.includes("is not valid JSON")) throw error;
+      throw new Error(`${error.message}; expected INTENT then SCENARIOS`, { cause: error });
+    });
     const { text, passed } = await prefixErrors(scenarios, testIntent(manifest, scenarios));
     return { text, exit: passed ? "done" : "refused" };
   },

@@ -71,6 +71,8 @@ describe("a call with wrong arguments exits with code 2 and names the remedy", (
   test.each<[string, string[], string]>([
     ["an unknown verb", ["aprove", "chg_1"], "Did you mean approve?"],
     ["an unknown option", [...PROPOSE, "--summery", "x"], "Did you mean --summary?"],
+    ["an unknown option like no other", ["state", "--person", "x"], "unknown option '--person'\n(see --help"],
+    ["words that a shell may have added", ["propose", "a.txt", "b.txt"], "stands for file names: quote it"],
     ["a missing argument", ["show"], "change_id"],
     ["too many arguments", ["show", "chg_1", "chg_2"], "too many arguments"],
     ["an unknown choice", [...PROPOSE, "--kind", "setting"], "Allowed choices are config"],

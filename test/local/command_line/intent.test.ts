@@ -13,7 +13,7 @@ async function runIntentTest(scenarios: string, intent: object = manifest()) {
   await Promise.all([writeFile(intentPath, JSON.stringify(intent)), writeFile(path, scenarios)]);
   const { call, requests } = await openCommandLine({ intent: null });
   const result = await call(["intent", "test", intentPath, path]);
-  return { ...result, path, intentPath, requests };
+  return { ...result, call, path, intentPath, requests };
 }
 
 const scenario = (status: number) =>
@@ -40,6 +40,12 @@ test.each([
 ])("intent test names the file of invalid %s", async (_, scenarios, overrides, message) => {
   const { code, err } = await runIntentTest(scenarios, manifest(overrides));
   expect([code, err]).toEqual([1, expect.stringMatching(message)]);
+});
+
+test("`intent test` with its arguments in the wrong order names the right order", async () => {
+  const { call, path, intentPath } = await runIntentTest("- name: who", manifest());
+  const { code, err } = await call(["intent", "test", path, intentPath]);
+  expect([code, err]).toEqual([1, expect.stringMatching(/is not valid JSON.*; expected INTENT then SCENARIOS\n$/)]);
 });
 
 test("`intent diff` exits with code 1 if the new intent allows more, otherwise with 0", async () => {

@@ -65,6 +65,34 @@ test("--reversible makes a change minor; without it, the reason is printed", asy
   expect((await call(minor)).out).toMatch(/^ +not minor +.*reversible: true/m);
 });
 
+test("--apply-when is text: approved, or a time", async () => {
+  const { call, answer } = await openCommandLine({ intent: { policy: { apply_when: ["approved"] } } });
+  expect(await answer([...PROPOSE, "--apply-when", "approved"])).toMatchObject({ apply_when: "approved" });
+  expect(await call([...PROPOSE, "--apply-when", "tomorrow"])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("apply_when must be manual, approved, or a time such as 2026-12-24T08:00:00Z"),
+  });
+});
+
+test("a failed apply says which verb shows the cause", async () => {
+  const adapter = scriptedAdapter();
+  const { call, answer } = await openCommandLine({ adapter });
+  const { change_id: id } = await answer(PROPOSE);
+  await call(["approve", id, "--approver", "ana"]);
+  adapter.on("apply", () => Promise.reject(new Error("disk full")));
+  const { code, err } = await call(["apply", id]);
+  expect([code, err]).toEqual([1, expect.stringContaining("\n  countersign show <change_id> shows the cause\n")]);
+  expect((await call(["show", id])).out).toContain("“disk full”");
+});
+
+test("a service without attestations is not reported as a wrong address", async () => {
+  const { call, answer } = await openCommandLine();
+  const { change_id: id } = await answer(PROPOSE);
+  const { err } = await call(["attestation", "get", id]);
+  expect(err).toContain("this service attests nothing; start it with --attestation-key PATH");
+  expect(err).not.toContain("--url");
+});
+
 test("`find` shows an unstated risk as `list` does", async () => {
   const { call } = await openCommandLine();
   await call(PROPOSE);
