@@ -46,8 +46,8 @@ export function makeProgram(runVerb: RunVerb, write: { out(text: string): void; 
 function adviseOnError(text: string): string {
   const [suggestion, nearest = ""] = /\n\(Did you mean --(\S+)\?\)/.exec(text) ?? [];
   const option = /unknown option '--([^']*)'/.exec(text)?.[1] ?? "";
-  const isFar = suggestion !== undefined && option !== "" && !isMisspelling(option, [nearest]);
-  const advised = isFar ? text.replace(suggestion, "") : text;
+  const isFar = option[0] !== nearest[0] || !isMisspelling(option, [nearest]);
+  const advised = suggestion !== undefined && option !== "" && isFar ? text.replace(suggestion, "") : text;
   return advised.replace(/^error: too many arguments.*$/m, "$& A * without quotes stands for file names: quote it.");
 }
 

@@ -58,7 +58,7 @@ const FAILURES: [pattern: RegExp, advice: string][] = [
 /** Describes a failed call in a sentence for people. */
 export function describeFailure(command: string, stderr: string): string {
   const advice = FAILURES.find(([pattern]) => pattern.test(stderr))?.[1];
-  // Where ssh fails, git itself says only that it could not read.
+  // Git itself says of a failed ssh only that it could not read.
   const line =
     /^ssh: .*$/m.exec(stderr)?.[0] ??
     /^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ??
