@@ -27,6 +27,8 @@ export interface Options extends OptionValues {
   /** The value of the variable that `--llm-key-env` names; undefined when it is unset or empty. */
   llmKey: string | undefined;
   adminToken: string | undefined;
+  /** The file of `adminToken`; undefined if a variable has it. */
+  adminTokenFile: string | undefined;
   /** Signs the requests of `--product-adapter`. */
   adapterSecret: string | undefined;
   /** The file of `--targets`. */
@@ -146,6 +148,7 @@ function completeOptions(values: OptionValues, env: Environment, flags: Readonly
     crossLinkHost: values.crossLinkHost ?? values.host,
     llmKey: values.llmKeyEnv && readSecret(env, values.llmKeyEnv),
     adminToken: readTokenVariable("SVC_ADMIN_TOKEN", env),
+    adminTokenFile: env["SVC_ADMIN_TOKEN_FILE"] || undefined,
     adapterSecret: readWebhookSecret("SVC_ADAPTER_SECRET", env),
     targetsFile: values.targets === undefined ? undefined : readTargets(values.targets, env),
     identityToken: values.identityJwt === undefined ? undefined : readIdentity(values.identityJwt),

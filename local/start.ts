@@ -243,6 +243,7 @@ async function logStart(url: string, options: Options, { log, product, store }: 
   log.info("listening", { url, version, state, store_name, product_id });
   if (!product || options.identityHeader || options.identityToken) return;
   const [change] = await store.list("changes", { limit: 1 });
-  const needsToken = { writes: options.adminToken !== undefined, reads: options.protectReads };
+  const { adminToken, adminTokenFile, protectReads } = options;
+  const needsToken = { writes: adminToken !== undefined, reads: protectReads, tokenFile: adminTokenFile };
   if (!change) log.info("try next", { commands: listFirstSteps(url, product.intent, needsToken) });
 }
