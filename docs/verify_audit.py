@@ -1282,6 +1282,10 @@ def find_damage(line, number, state):
         return "it begins with a byte order mark, so another program saved it again: use the file as it was downloaded"
     if line == b"":
         return f"line {number} is empty, and an export has no empty lines: download it again"
+    if number == 1 and line.startswith(b"countersign-certificate/"):
+        return "it is the certificate of a change: verify it with certificate before the name of the file"
+    if number == 1 and line.startswith(b'{"format":"countersign-export/'):
+        return "it is a backup of a store, not an export of its log: restore it, or download the export"
     if number == 1 and not line.startswith(b'{"origin":"'):
         return "it does not begin with an entry of a log: it is an error, a page, or another file that was saved in its place"
     if state == "not ended":

@@ -70,6 +70,10 @@ export function findDamage(line: string, number: number, state: LineBatch["lastS
   if (number === 1 && BYTE_ORDER_MARKS.some((bytes) => line.startsWith(bytes)))
     return "it begins with a byte order mark, so another program saved it again: use the file as it was downloaded";
   if (line === "") return `line ${number} is empty, and an export has no empty lines: download it again`;
+  if (number === 1 && line.startsWith("countersign-certificate/"))
+    return "it is the certificate of a change: verify it with certificate before the name of the file";
+  if (number === 1 && line.startsWith('{"format":"countersign-export/'))
+    return "it is a backup of a store, not an export of its log: restore it, or download the export";
   if (number === 1 && !line.startsWith('{"origin":"'))
     return "it does not begin with an entry of a log: it is an error, a page, or another file that was saved in its place";
   if (state === "not ended")

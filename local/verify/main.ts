@@ -102,7 +102,8 @@ export async function main(argv: string[], { out, err } = STREAMS): Promise<numb
   } catch (error) {
     const { syscall, code, message } = error as NodeJS.ErrnoException;
     const subject = argv[0] === "certificate" ? "certificate" : "export";
-    const reason = syscall === undefined ? message : `the ${subject} cannot be read: ${code}`;
+    const explanation = message.replace(/^Unknown option '([^']*)'.*$/s, "unknown option $1; see --help");
+    const reason = syscall === undefined ? explanation : `the ${subject} cannot be read: ${code}`;
     err(`countersign-verify: ${escapeForTerminal(reason)}\n`);
     return UNREADABLE;
   }

@@ -221,6 +221,19 @@ test.skipIf(pythonMissing)(
   },
 );
 
+test.skipIf(pythonMissing)("both verifiers name a certificate and a backup in place of an export", async () => {
+  const files = {
+    "it is the certificate of a change": "countersign-certificate/v1\ncontent 3\n{}\n",
+    "it is a backup of a store": '{"format":"countersign-export/3"}\n{}\n',
+  };
+  for (const [message, text] of Object.entries(files)) {
+    const file = writeTemporary(message.replaceAll(" ", "-"), text);
+    const { status, stderr } = await runVerifier([file]);
+    expect([status, stderr]).toEqual([3, expect.stringContaining(message)]);
+    expect(runPython([file]).stderr.replace("verify_audit.py", "countersign-verify")).toBe(stderr);
+  }
+});
+
 test("any flipped bit of a signed checkpoint makes its signature invalid", () => {
   const key = parseKey(verifierKey)!;
   const note = Buffer.from(world.note);

@@ -96,6 +96,8 @@ test.each<[line: string, number: number, state: LineBatch["lastState"], message:
   ["\u00fe\u00ff", 1, "ended", "it begins with a byte order mark"],
   ["\u00ff\u00fe", 1, "ended", "it begins with a byte order mark"],
   ["<html>", 1, "ended", "it does not begin with an entry of a log"],
+  ["countersign-certificate/v1", 1, "ended", "it is the certificate of a change: verify it with certificate"],
+  ['{"format":"countersign-export/3","origin":"log"}', 1, "ended", "it is a backup of a store"],
   ["", 1, "ended", "line 1 is empty"],
   ["", 2, "ended", "line 2 is empty"],
   ["\u001f\u008b", 2, "ended", undefined],

@@ -90,6 +90,7 @@ test.each([
   ["--quorum 1", "--quorum needs a --witness to count"],
   ["--witness w", "--witness needs a --checkpoint that it cosigned"],
   ["--key k", "--key needs a --checkpoint to verify"],
+  ["--bogus", "unknown option --bogus; see --help"],
   ["again", "exactly one FILE is needed; see --help"],
 ])("an export with the options %s is an error", async (options, message) => {
   const args = options.split(" ").map((option) => option.replace("HEX", HEX));
