@@ -1973,7 +1973,7 @@ class RolloutCheck:
     def remarks(self):
         """Yields the remark that decisions could not be computed again without their plan."""
         if self.unread_rollouts:
-            yield f"decisions of {len(self.unread_rollouts)} rollouts were not computed again: their plans are not in this file"
+            yield f"decisions of {len(self.unread_rollouts)} rollouts were not computed again: their stages are not in this file"
 
     def check(self, entry, line):
         """Returns a finding about an entry of a rollout, or None."""

@@ -8,11 +8,11 @@ import { UNDESCRIBED } from "./undescribed.mjs";
 
 /**
  * Bundles the `entries` (source texts by name) for which `isWanted` is true. `finish` converts the text of a bundle before it is
- * written. Returns esbuild's metafile.
+ * written. Returns the merged metafile of esbuild.
  */
 export async function buildBundles(entries, isWanted, { plugins = [], ...options }) {
   const names = Object.keys(entries).filter(isWanted);
-  // MCP describes the parameters and results of its tools to agents.
+  // Only the document of the API and MCP need the descriptions of fields; all other bundles are built without them.
   const hasDescriptions = (name) =>
     entries[name].includes(ALL_ENDPOINTS) || entries[name].includes('"./handlers/mcp.ts"');
   const built = await Promise.all([

@@ -62,7 +62,9 @@ export const auditVerify = endpoint(
         losses: z.array(lossSchema()).describe("Losses of the log's end that were accepted, oldest first."),
         not_checked: z
           .array(z.enum(["tail_truncation", "full_rewrite", "state_mismatch"]))
-          .describe("Faults that this answer cannot exclude without a stored length and head."),
+          .describe(
+            "Faults that this answer cannot exclude: the first two without a stored length and head, the third if the chain is broken.",
+          ),
         state: z
           .object({
             compared: z.number().int().describe("Number of compared changes."),
@@ -71,7 +73,9 @@ export const auditVerify = endpoint(
               .array(
                 z.object({
                   change_id: z.string().describe("The change."),
-                  fields: z.array(z.string()).meta({ description: "Difference.", examples: [["status"]] }),
+                  fields: z
+                    .array(z.string())
+                    .meta({ description: "Names of the fields that differ.", examples: [["status"]] }),
                 }),
               )
               .describe("The first few that differ."),

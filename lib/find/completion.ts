@@ -23,9 +23,10 @@ export const completionSchema = once(() =>
       z.object({
         field: z.string().meta({ description: "The word before the colon.", examples: ["risk"] }),
         takes: z.enum(["words", "names", "pattern", "number", "date"]).describe("The kind of value behind it."),
-        values: z
-          .array(z.string())
-          .meta({ description: "Values to choose from: all words, or names on record.", examples: [["low", "high"]] }),
+        values: z.array(z.string()).meta({
+          description: "Values to choose from: all words, or names on record, at most 500.",
+          examples: [["low", "high"]],
+        }),
       }),
     )
     .describe("The fields of the query language, with values to complete them with."),
@@ -94,7 +95,8 @@ const NAME_SOURCES: Partial<Record<FieldName, keyof Names>> = {
 
 /**
  * Requires that the names in a query are recorded or in the intent. Errors: 400 `invalid_field` q with the nearest recorded name.
- * Without all changes in memory it checks nothing, since an older change could have the name.
+ * The caller's own name is always accepted. Without all changes in memory nothing is checked, since an older change could have the
+ * name.
  */
 export async function requireKnownNames(
   deps: ChangesDeps,
@@ -107,10 +109,10 @@ export async function requireKnownNames(
   for (const { field, names = [] } of terms) {
     const source = NAME_SOURCES[field];
     if (source === undefined) continue;
-    const isName = source === "people" || source === "agents";
-    const candidates = [...known[source], ...(isName && caller !== null ? [caller] : [])];
-    const accepted = new Set(isName ? candidates.flatMap(listShortNames).map(normalizeName) : candidates);
-    const unknown = names.find((name) => !accepted.has(isName ? normalizeName(name) : name));
+    const isPersonOrAgent = source === "people" || source === "agents";
+    const candidates = [...known[source], ...(isPersonOrAgent && caller !== null ? [caller] : [])];
+    const accepted = new Set(isPersonOrAgent ? candidates.flatMap(listShortNames).map(normalizeName) : candidates);
+    const unknown = names.find((name) => !accepted.has(isPersonOrAgent ? normalizeName(name) : name));
     if (unknown === undefined) continue;
     const hint =
       candidates.length === 0 ? "nothing is on record yet" : `did you mean ${findNearest(unknown, candidates)}?`;

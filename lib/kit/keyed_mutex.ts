@@ -8,7 +8,7 @@ export type KeyedMutex = <T>(name: string, run: () => Promise<T>) => Promise<T>;
 export function createKeyedMutex(): KeyedMutex {
   const tails = createTransientMap<string, Promise<unknown>>();
   return (name, run) => {
-    const result = (tails.get(name) ?? Promise.resolve()).then(run, run);
+    const result = (tails.get(name) ?? Promise.resolve()).then(run);
     const finished = result.catch(() => {});
     tails.set(name, finished);
     void finished.then(() => {

@@ -10,7 +10,7 @@ import { orderPrefix, saveTask, type Task, readTask, type TaskRecord } from "./t
 export const TASK_CLAIM_MS = 60_000;
 /** Abandoned runs after which a task fails. */
 const MAX_TASK_ATTEMPTS = 3;
-/** Abandoned tasks that are checked when the next one starts; each process runs one at a time. */
+/** Maximum number of running tasks that are checked for being abandoned when the next one starts; each process runs one. */
 const MAX_ABANDONED_PER_RUN = 4;
 
 /** Runs the first queued task and returns it with its result; undefined if none is queued. */

@@ -46,13 +46,14 @@ export const waiting: Projection<State> = {
   collections: ["waiting", "successors"],
   start: { counts: {}, adapter_error: null },
   async apply(context, entry) {
+    // Without `from`, a decision is about a pending change.
     const { status, from = "pending_consent", adapter, sets, error, supersedes } = entry.facts;
     switch (entry.event_type) {
       case "change_proposed":
         if (supersedes !== undefined) context.tx.put("successors", successorPrefix(supersedes) + entry.change_id, true);
         return moveChange(context, entry, undefined, status);
       case "consent_decision":
-        // A decision may leave the status, such as an approval below the quorum.
+        // Some decisions do not change the status, such as an approval below the quorum.
         return status === from ? undefined : moveChange(context, entry, from, status);
       case "change_applied":
         await moveChange(context, entry, "approved", "applied");
@@ -65,7 +66,7 @@ export const waiting: Projection<State> = {
         context.state = { ...context.state, adapter_error: error ?? null };
         return;
     }
-    // The entry of a success names the adapter, that of a plan for each target; null if no system carries it.
+    // A success clears the error, unless no target system took part (`adapter` is null). A plan names the adapter of each target.
     if (adapter || sets?.some((target) => target.adapter)) context.state = { ...context.state, adapter_error: null };
   },
 };

@@ -10,6 +10,7 @@ import type { Dialer } from "./dialer.ts";
 export interface PeerSources {
   self: PeerIdentity;
   dialers: readonly Dialer[];
+  /** Authenticated connections: each has its peer. */
   connections: readonly Connection[];
   records: readonly PeerRecord[];
   /** The peers that were connected since the start. */
@@ -17,13 +18,7 @@ export interface PeerSources {
 }
 
 /** Lists configured peers in their order, then other connected ones, then those that were connected formerly. */
-export function listPeerRows({
-  self,
-  dialers,
-  connections,
-  records,
-  connectedSinceStart: met,
-}: PeerSources): PeerRow[] {
+export function listPeerRows({ self, dialers, connections, records, connectedSinceStart }: PeerSources): PeerRow[] {
   const rows: PeerRow[] = [];
   const listedPeers = new Set<string>();
   const add = (peerId: string | null, address: string, state: PeerRow["state"]): void => {
@@ -52,6 +47,7 @@ export function listPeerRows({
   const findPeerAt = (address: string) => records.find((record) => record.address === address)?.peer_id ?? null;
   for (const { peerId, address, state } of dialers) add(peerId ?? findPeerAt(address), address, state);
   for (const { peer, address } of connections) add(peer!.peer_id, address, "up");
-  for (const { peer_id, address } of records) add(peer_id, address, met.has(peer_id) ? "down" : "unknown");
+  for (const { peer_id, address } of records)
+    add(peer_id, address, connectedSinceStart.has(peer_id) ? "down" : "unknown");
   return rows;
 }

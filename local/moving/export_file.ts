@@ -15,6 +15,7 @@ export async function writeExport<T>(path: string, chunks: () => AsyncGenerator<
   const temporary = `${path}.part`;
   const file = await open(temporary, "w", OWN_FILE);
   try {
+    // A file that an interrupted export left keeps its mode when it is opened.
     await file.chmod(OWN_FILE);
     const source = chunks();
     let chunk = await source.next();

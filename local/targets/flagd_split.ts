@@ -10,13 +10,16 @@ import { readMember, setMember } from "./json_text.ts";
 /** Returns true for a flag whose variant depends on the context. */
 export const isTargeted = ({ targeting }: Flag): boolean => targeting != null && canonicalJson(targeting) !== "{}";
 
-/** Explains why no share of the users can get a definition. */
+/** Explains why a definition cannot be given to a share of the users. */
 export function findGoalProblem({ state, defaultVariant }: Flag): string | undefined {
   if (state !== "ENABLED") return "the definition is disabled: it gives no value to a share of the users";
   return defaultVariant == null ? "the definition has no defaultVariant to give to a share of the users" : undefined;
 }
 
-/** Explains why the rule of a flag cannot be wrapped around a definition; `raw` is absent where there is no flag. */
+/**
+ * Explains why a definition cannot be wrapped around the rule of a flag. `raw` is absent where there is no flag, `goal` if the
+ * change names a variant of the flag.
+ */
 export function findWrapProblem(raw: string | undefined, goal: Flag | undefined): string | undefined {
   if (raw === undefined) return "the flag does not exist: there is no value for the users outside of the share";
   const flag = parseStrictJson(raw) as Flag;
@@ -25,9 +28,9 @@ export function findWrapProblem(raw: string | undefined, goal: Flag | undefined)
     return "the present targeting of the flag is not valid";
   if (!goal) return undefined;
   const names = isTargeted(goal) ? Object.keys(goal.variants) : [goal.defaultVariant!];
-  const other = names.find(
-    (name) => isTargeted(goal) && !isAbsentOrSame(getOwn(flag.variants, name), goal.variants[name]),
-  );
+  // A targeted definition refers to its variants by name; any other gets a free name (`readGoal`).
+  const fixedNames = isTargeted(goal) ? names : [];
+  const other = fixedNames.find((name) => !isAbsentOrSame(getOwn(flag.variants, name), goal.variants[name]));
   if (other !== undefined)
     return `its present definition has another value for the variant ${JSON.stringify(other)}; give the new one another name`;
   // Programs request one type; for a variant of another type they would use their default.

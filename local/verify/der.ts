@@ -2,13 +2,13 @@
 
 /** Returns the content of the first element, which must have this tag, and the bytes after it. Errors: `RangeError`. */
 export function readElement(bytes: Buffer, tag: number): [content: Buffer, rest: Buffer] {
-  const first = bytes[1] ?? 0;
-  // A first byte up to 127 is the length; a higher one counts the bytes of the length, which must be as few as possible.
-  const lengthBytes = Math.max(first - 128, 0);
+  const lengthByte = bytes[1] ?? 0;
+  // The byte after the tag is the length if it is at most 127. A higher one counts the bytes of the length, as few as possible.
+  const lengthBytes = Math.max(lengthByte - 128, 0);
   const begin = 2 + lengthBytes;
   if (bytes[0] !== tag) throw new RangeError("not this element");
   // A length that is cut or has more than six bytes is a `RangeError` of Node.
-  const length = lengthBytes === 0 ? first : bytes.readUIntBE(2, lengthBytes);
+  const length = lengthBytes === 0 ? lengthByte : bytes.readUIntBE(2, lengthBytes);
   const neededBytes = length < 128 ? 0 : Math.ceil(length.toString(16).length / 2);
   if (lengthBytes !== neededBytes || begin + length > bytes.length) throw new RangeError("not of this length");
   return [bytes.subarray(begin, begin + length), bytes.subarray(begin + length)];

@@ -25,7 +25,7 @@ export interface Report {
   verdict: Verdict;
   entries: number;
   origin: string;
-  /** `current_hash` of the last entry; 64 zeros without entries. */
+  /** `current_hash` of the last entry; 64 zeros without entries, empty if the last line is no entry. */
   head: string;
   /** The first 100. */
   findings: Finding[];
@@ -93,7 +93,7 @@ export async function verifyExport(
     if (contentsCheck && isContentLine(line)) return addFinding(contentsCheck.checkContent(line, number));
     const chainFinding = verifyLine(chain, line);
     addFinding(chainFinding && { ...chainFinding, line: number });
-    // A line whose hashes are not hex digits has an entry and no `chain.last`: it counts as no entry here.
+    // A line whose hashes are not hex digits is read as an entry and has no `chain.last`: for contents it counts as no entry.
     for (const finding of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(finding);
     const { entry } = chain;
     if (entry) for (const check of entryChecks) addFinding(check(entry, number));
@@ -153,7 +153,7 @@ export async function verifyExport(
 
 /** Lists the remark that decisions of `count` rollouts were not computed again; empty for 0. */
 export const listUnreadRemarks = (count: number): string[] =>
-  count === 0 ? [] : [`decisions of ${count} rollouts were not computed again: their plans are not in this file`];
+  count === 0 ? [] : [`decisions of ${count} rollouts were not computed again: their stages are not in this file`];
 
 const computeState = ({ head }: LogState, chain: Chain, tree: Tree | undefined): string | undefined =>
   head === undefined ? tree && computeRoot(tree) : chain.last?.hash;

@@ -65,7 +65,7 @@ describe.skipIf(!browser)("mandates in the console", () => {
     await service.post("api/product/rollback", { change_id: inside.change_id });
     await visit(page, localhostUrl(service), "");
     await page.getByRole("link", { name: "The mandate of agent:pricing is suspended" }).click();
-    await page.locator(".lead").getByText("A change that it approved was rolled back.").waitFor();
+    await page.locator(".lead").getByText("A change that it approved was rolled back, or could not be.").waitFor();
     await page.getByRole("region", { name: "Results" }).getByText("1 rolled back").waitFor();
     await button(page, "Resume with your key").click();
     await page.getByText("Active", { exact: true }).waitFor();

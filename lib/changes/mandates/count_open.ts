@@ -5,7 +5,7 @@ import { isOpenChange } from "../rules/current_state.ts";
 import { mandateApproverName } from "../rules/mandate.ts";
 import type { MandateRecord } from "../rules/mandate_record.ts";
 
-/** Changes that were open at the durable entry `upTo`. A change that is not open any more never opens again. */
+/** Changes that may have been open at the durable entry `upTo`. A change that is not open any more never opens again. */
 interface OpenCount {
   upTo: number;
   /** By change, the entry of the mandate's consent. */
@@ -29,23 +29,25 @@ export async function countOpen(evidence: Evidence, { mandate_id, audit }: Manda
     candidates.set(change_id, id);
   const ids = [...candidates.keys()];
   const lastEntryIds = await evidence.lastEntryIds(ids);
-  const openChanges = new Map<string, number>();
+  /** Changes that the next count must look at again: those that may be open at the durable entry. */
+  const toCountAgain = new Map<string, number>();
   let open = 0;
   for (const [index, changeId] of ids.entries()) {
     const consent = candidates.get(changeId)!;
     const lastEntryId = lastEntryIds[index]!;
     const isOpen = lastEntryId === consent || (await isStillOpen(evidence, changeId, first));
     if (isOpen) open++;
-    // The last entry of a closed change may be newer than the durable part; within that part it is then still open.
-    if (consent <= durable && (isOpen || lastEntryId > durable)) openChanges.set(changeId, consent);
+    // The entry that closed a change may lie after the durable part and still be lost, so the change is kept.
+    if (consent <= durable && (isOpen || lastEntryId > durable)) toCountAgain.set(changeId, consent);
   }
   // Entries after the durable part may still be lost, so the cache ends with it.
-  if (cached.upTo <= durable) countByMandate.set(mandate_id, { upTo: durable, open: openChanges });
+  if (cached.upTo <= durable) countByMandate.set(mandate_id, { upTo: durable, open: toCountAgain });
   return open;
 }
 
 /**
- * Returns true if a change is open by its entries, all of which come after its mandate's first; also if they cannot be folded.
+ * Returns true if a change is open by its entries, all of which come after its mandate's first. A change whose entries cannot be
+ * folded counts as open, since a limit must not be exceeded.
  */
 async function isStillOpen(evidence: Evidence, changeId: string, first: number): Promise<boolean> {
   const state = foldEntries(await evidence.entriesAbout(changeId, first));

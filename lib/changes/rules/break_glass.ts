@@ -25,7 +25,10 @@ export function countEmergencyConsents(
   return { received, needed: intent.policy.break_glass.required };
 }
 
-/** Returns true if emergency consents approve a change under the current intent; their recorded quorum began a review. */
+/**
+ * Returns true if emergency consents approve a change: they are as many as the current intent requires, and were so when they were
+ * given, since the entry that completed them made a review due.
+ */
 export function isEmergencyApproved(change: Change, intent: Electorate): boolean {
   const emergency = countEmergencyConsents(change, intent);
   return emergency !== undefined && emergency.received >= emergency.needed && change.review !== undefined;

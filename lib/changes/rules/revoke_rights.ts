@@ -1,4 +1,4 @@
-/** The people who may deny or revoke an open change. Under every intent there is at least one. */
+/** The people who may revoke an approved change, and words for who may end an open one. Under every intent there is at least one. */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";
@@ -16,7 +16,7 @@ export function requireRevoker(change: Change, name: string, intent: Electorate)
   throw new AppError("not_an_approver", `${name} has not approved this change, and has nothing to take back`);
 }
 
-/** Lists the approvers of a change whose decisions still count under the intent. */
+/** Lists the approvers of a change who could still decide on it under the intent. */
 function listEligibleApprovers(change: Change, intent: Electorate): string[] {
   const { signing, break_glass } = intent.policy;
   const eligible = change.approvals.filter(

@@ -296,7 +296,7 @@ export interface paths {
                 message: string;
               }[];
 
-              /** Faults that this answer cannot exclude without a stored length and head. */
+              /** Faults that this answer cannot exclude: the first two without a stored length and head, the third if the chain is broken. */
               not_checked: ("tail_truncation" | "full_rewrite" | "state_mismatch")[];
 
               /** Stored changes compared with the log; null if the chain is broken. */
@@ -312,7 +312,7 @@ export interface paths {
                   /** The change. */
                   change_id: string;
 
-                  /** Difference. */
+                  /** Names of the fields that differ. */
                   fields: string[];
                 }[];
 
@@ -2503,7 +2503,7 @@ export interface paths {
                 /** The kind of value behind it. */
                 takes: "words" | "names" | "pattern" | "number" | "date";
 
-                /** Values to choose from: all words, or names on record. */
+                /** Values to choose from: all words, or names on record, at most 500. */
                 values: string[];
               }[];
             };

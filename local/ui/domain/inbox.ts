@@ -27,7 +27,7 @@ export interface Inbox {
   approved: InboxItem[];
   /** Changes, not listed above, whose emergency consent waits for review. */
   reviews: InboxItem[];
-  /** Some changes are not listed. */
+  /** Some decidable or approved changes are not listed. */
   hasMore: boolean;
   concerns: Concern[];
 }
@@ -41,7 +41,7 @@ export async function readInbox(name: string, signal: AbortSignal): Promise<Inbo
     totals,
     decidable,
     approved: approved.items,
-    // Approved changes stay in their own list: their row shows the review, which is not urgent.
+    // Pending and approved changes stay in their own lists, whose rows show the review.
     reviews: review_due.items.filter(({ status }) => status !== "approved" && status !== "pending_consent"),
     hasMore: (totals.waiting_for_you ?? totals.pending) > decidable.length || approved.total > approved.items.length,
     concerns: [
@@ -62,9 +62,9 @@ function mandateConcerns(mandate: InboxAnswer["mandates"][number]): Concern[] {
 }
 
 const SUSPENSION_REASONS: Readonly<Record<string, string>> = {
-  rollback: "A change that it approved was rolled back.",
+  rollback: "A change that it approved was rolled back, or could not be.",
   contested: "Another program keeps changing a value that it approved.",
-  target_drifted: "A value that it approved was changed outside Countersign.",
+  target_drifted: "A change that it approved cannot be rolled back: its value was changed outside Countersign.",
   kpi_floor: "A KPI is worse than its floor.",
   loss_accepted: "Entries of the log were lost.",
 };

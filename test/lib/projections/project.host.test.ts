@@ -82,7 +82,7 @@ test("an outcome that ended at its horizon stays ended for a process with an ear
   expect(await storedRows(log.store)).toEqual(before);
 });
 
-test("an outcome that is ended late uses the values fed before its horizon", async () => {
+test("an outcome that is ended late uses the values fed up to its horizon", async () => {
   const log = await createTestLog();
   await log.feed({ csat: 4 });
   const id = await log.applied({ kpi: "csat", expected_delta_k: 1 });
@@ -113,7 +113,7 @@ test("projections share the entries, changes and cycles that one of them has rea
   // A run of projections reads 64 entries at a time.
   const runs = Math.ceil(length / 64);
   for (const collection of ["audit", "changes"]) expect(reads.get(collection), collection).toBe(runs);
-  // Finding the cycle of an entry takes two reads, and not every projection does so twice in a run.
+  // Finding the cycle of an entry takes two reads. If every projection did so twice in each run, there would be four.
   expect(reads.get("ticks"), "ticks").toBeLessThan(4 * PROJECTIONS.length * runs);
 });
 
@@ -150,17 +150,18 @@ test("projections advance evenly while the log grows as fast as one of them proj
   const store: Store = {
     ...base,
     async transact(decide) {
-      let isSlowest = false;
+      // Each time `waiting` has stored a slice, the log grows by 30 entries.
+      let hasMovedWaiting = false;
       const result = await base.transact((tx) =>
         decide({
           ...tx,
           put(collection, id, value, expected) {
-            isSlowest ||= collection === "cursors" && id === waiting.name;
+            hasMovedWaiting ||= collection === "cursors" && id === waiting.name;
             tx.put(collection, id, value, expected);
           },
         }),
       );
-      if (isSlowest) await grow();
+      if (hasMovedWaiting) await grow();
       const cursors = (await base.list("cursors", { limit: 10 })).map(({ value }) => value.entry);
       const distance = Math.max(...cursors) - Math.min(...cursors);
       if (cursors.length === PROJECTIONS.length) maxDistance = Math.max(maxDistance, distance);
@@ -168,7 +169,8 @@ test("projections advance evenly while the log grows as fast as one of them proj
     },
   };
   await grow();
-  for (const process = projectionDeps(store, log.clock); proposalsLeft > 0;) await projectAll(process);
+  const deps = projectionDeps(store, log.clock);
+  while (proposalsLeft > 0) await projectAll(deps);
   expect(maxDistance).toBeGreaterThan(0);
   expect(maxDistance).toBeLessThan(1200);
 });

@@ -51,17 +51,17 @@ function certify(log: readonly AuditEntry[], addedIntent?: string, from = honest
   });
 }
 
-type Change = (detail: Detail) => Detail;
-const edit = (event: string, change: Change, last = false): AuditEntry[] => {
+type EditDetail = (detail: Detail) => Detail;
+const edit = (event: string, editDetail: EditDetail, last = false): AuditEntry[] => {
   const at = entries[last ? "findLastIndex" : "findIndex"](({ event_type }) => event_type === event);
   return entries.map((entry, index) =>
-    index === at ? { ...entry, detail: JSON.stringify(change(JSON.parse(entry.detail) as Detail)) } : entry,
+    index === at ? { ...entry, detail: JSON.stringify(editDetail(JSON.parse(entry.detail) as Detail)) } : entry,
   );
 };
-const removeSignature: Change = ({ proof: _, statement: __, key: ___, ...detail }) => detail;
+const removeSignature: EditDetail = ({ proof: _, statement: __, key: ___, ...detail }) => detail;
 
 /** Replaces a signature by one of una, whose key signs unattended. */
-const unattended: Change = (detail) => {
+const unattended: EditDetail = (detail) => {
   const text = (detail["statement"] as string).replace('"approver":"bo"', '"approver":"una"');
   const { public_key } = SIGNERS["una"]!.key as { public_key: string };
   const key = fingerprint(decodeBase64(public_key.split(" ")[1], "base64")!);
@@ -78,14 +78,17 @@ const unattended: Change = (detail) => {
 
 const dayAfter = (time: string): string => new Date(Date.parse(time) + DAY).toISOString();
 
-/** Returns a certificate whose apply is a day later and under another intent. */
-function withIntent(change: (intent: Intent) => void): string {
+/**
+ * Returns a certificate whose apply is under another intent, and a day later: beyond the end that `max_days: 1` allows. The other
+ * cases do not depend on the time.
+ */
+function withIntent(editIntent: (intent: Intent) => void): string {
   let intent!: Intent;
   rebuildCertificate(honest, (part, name) => {
     if (name === "intent") intent = JSON.parse(part) as Intent;
     return part;
   });
-  change(intent);
+  editIntent(intent);
   const text = JSON.stringify(intent);
   const manifest_hash = createHash("sha256").update(text).digest("hex");
   const log = edit("change_applied", (detail) => ({ ...detail, manifest_hash })).map((one) =>

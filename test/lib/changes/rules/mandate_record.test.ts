@@ -130,7 +130,7 @@ test.each<[string, ...Step[]]>([
   ["a resumption of a draft", SIGN, revise(RESUME, 1)],
   ["a resumption by nobody", SIGN, ACTIVATE, SUSPEND, edit(LAST_RESUME, { approver: undefined })],
   ["a resumption of another status", SIGN, ACTIVATE, SUSPEND, edit(LAST_RESUME, { status: "draft" })],
-  ["an end without a reason", SIGN, ACTIVATE, edit(END, { reason: "lost" })],
+  ["an end for an unknown reason", SIGN, ACTIVATE, edit(END, { reason: "lost" })],
 ])("%s is rejected", (_, ...steps) => {
   expect(fold(...steps)).toBeUndefined();
   if (steps.length > 1) expect(fold(...steps.slice(0, -1))).toBeDefined();
