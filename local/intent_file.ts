@@ -46,7 +46,7 @@ export async function checkIntent(
     `${product_id} ${version}, epoch ${update_epoch}, approved by ${approved_by}`,
     `manifest_hash ${manifest_hash}`,
     ...describeRules(intent).map((rule) => `- ${rule}`),
-    ...findContradictions(intent).map((contradiction) => `! ${contradiction}`),
+    ...findContradictions(intent, Date.now()).map((contradiction) => `! ${contradiction}`),
   ];
   if (state !== undefined) {
     // Imported only when needed, since a start does not check a store.

@@ -171,15 +171,18 @@ async function checkAdapter({ product }: Deps, { productConfig }: Options): Prom
 }
 
 /** Logs which rules are in force, and contradictions between them. */
-function reportRules({ product, agents, log }: Deps, { adminToken, identityHeader, identityToken }: Options): void {
+function reportRules(
+  { product, agents, log, clock }: Deps,
+  { adminToken, identityHeader, identityToken }: Options,
+): void {
   if (agents?.length && !adminToken && !identityHeader && !identityToken)
     log.warn(
       "the intent names agents, and a caller who leaves their secret out may do what they may not: set SVC_ADMIN_TOKEN",
     );
   if (!product) return;
   log.info("rules in force", { rules: describeRules(product.intent) });
-  for (const contradiction of findContradictions(product.intent))
-    log.warn(`a rule contradicts another: ${contradiction}`);
+  for (const contradiction of findContradictions(product.intent, clock.now()))
+    log.warn(`a rule may not work as meant: ${contradiction}`);
   if (identityHeader || identityToken) return;
   for (const field of listKeylessPermissions(product.intent))
     log.warn(

@@ -39,7 +39,7 @@ test("SIGHUP puts an intent with a higher epoch into force, and rejects any othe
   const policy = { minor: { kinds: ["config"], targets: ["ui.x"] }, forbidden_targets: ["ui.*"] };
   await writeIntent(cwd, "intent.json", { update_epoch: 2, kpis, policy });
   expect(await sendHup("intent in force")).toContain('"update_epoch":2');
-  expect(server.stderr.join("\n")).toContain("a rule contradicts another: policy.minor.targets.0 ui.x has no effect");
+  expect(server.stderr.join("\n")).toContain("a rule may not work as meant: policy.minor.targets.0 ui.x has no effect");
   expect(await readEpoch(server)).toBe(2);
   expect(await feed(server, "churn")).toBe(200);
 
@@ -112,6 +112,6 @@ test("contradictory rules are warnings at the start, as --check-intent prints th
   const { stderr } = await serve(cwd, WITH_INTENT);
   const warnings = stderr.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
   expect(warnings).toContainEqual(
-    expect.objectContaining({ level: "WARN", message: `a rule contradicts another: ${contradictions[0]}` }),
+    expect.objectContaining({ level: "WARN", message: `a rule may not work as meant: ${contradictions[0]}` }),
   );
 });

@@ -1,10 +1,15 @@
-/** Rules of an intent that contradict each other, so that one of them has no effect. */
+/** Rules of an intent that have no effect, mostly since they contradict each other. */
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Intent } from "./intent.ts";
 import { isCovered } from "./target_pattern.ts";
 
-/** Describes contradictions, each with the field that has no effect. They are reported and do not prevent the load. */
-export const findContradictions = ({ policy }: Pick<Intent, "policy">): string[] => [
+/**
+ * Describes rules without effect, each by its field; `now` in milliseconds since the epoch. They are reported and do not prevent
+ * the load.
+ */
+export const findContradictions = ({ policy }: Pick<Intent, "policy">, now: number): string[] => [
+  ...findEmptyMinor(policy),
+  ...findPastWindows(policy, now),
   ...findUselessMinorTargets(policy),
   ...findUselessOwners(policy),
   ...findShortApprovals(policy),
@@ -17,6 +22,16 @@ type Policy = Intent["policy"];
 export const listOwnedTargets = (owners: Policy["owners"], tenants: readonly string[] | undefined): string[] =>
   owners.flatMap((rule) =>
     !rule.tenants || tenants?.every((tenant) => rule.tenants!.includes(tenant)) ? rule.targets : [],
+  );
+
+const findEmptyMinor = ({ minor }: Policy): string[] =>
+  (["kinds", "targets"] as const).flatMap((field) =>
+    minor?.[field].length === 0 ? [`policy.minor has no effect: it names no ${field}`] : [],
+  );
+
+const findPastWindows = ({ windows }: Policy, now: number): string[] =>
+  windows.deny.flatMap(({ to, yearly }, index) =>
+    !yearly && Date.parse(to) <= now ? [`policy.windows.deny.${index} has no effect any more: it ended at ${to}`] : [],
   );
 
 function findUselessMinorTargets({ minor, owners, forbidden_targets }: Policy): string[] {

@@ -135,12 +135,15 @@ describe("a rule for some tenants", () => {
 
   test("contradicts another rule only if the other rule applies to all of its tenants", () => {
     const countContradictions = (ownerTenants?: string[], tenants?: string[]) =>
-      findContradictions({
-        policy: makePolicy({
-          minor: { kinds: ["config"], targets: ["ui.*"], tenants },
-          owners: [{ targets: ["ui.*"], tenants: ownerTenants, approvers: ["ana"] }],
-        }),
-      } as Parameters<typeof findContradictions>[0]).length;
+      findContradictions(
+        {
+          policy: makePolicy({
+            minor: { kinds: ["config"], targets: ["ui.*"], tenants },
+            owners: [{ targets: ["ui.*"], tenants: ownerTenants, approvers: ["ana"] }],
+          }),
+        } as Parameters<typeof findContradictions>[0],
+        0,
+      ).length;
     expect([
       countContradictions(),
       countContradictions(undefined, ["t1"]),

@@ -594,7 +594,7 @@ test("the rules in force are described as they are enforced, also those that for
 
 const describePolicy = (rules: object) => describeRules(load(JSON.stringify(manifest(withPolicy(rules)))).intent);
 const findPolicyContradictions = (rules: object) =>
-  findContradictions(load(JSON.stringify(manifest(withPolicy(rules)))).intent);
+  findContradictions(load(JSON.stringify(manifest(withPolicy(rules)))).intent, Date.UTC(2026, 11, 1));
 
 test("a major change needs at least as many consents as a standard change", () => {
   const required = (required_approvers: object) =>
@@ -674,6 +674,20 @@ test("owned or forbidden targets in policy.minor are reported and not described 
   expect(describePolicy(rules)[0]).toMatch(/^a change of config on ui\.\* may be minor, .*no target that has owners/);
   const owned = { ...rules, minor: { kinds: ["config"], targets: ["price.list"] } };
   expect(describePolicy(owned)[0]).toBe("no change is minor: every target of policy.minor has owners or is forbidden");
+});
+
+test("minor changes without kinds or targets are reported as without effect", () => {
+  expect(findPolicyContradictions({ minor: { kinds: ["config"] } })).toEqual([
+    "policy.minor has no effect: it names no targets",
+  ]);
+  expect(findPolicyContradictions({ minor: { kinds: ["config"], targets: ["ui.*"] } })).toEqual([]);
+});
+
+test("a window that has ended is reported unless it is yearly", () => {
+  const period = { from: "2025-12-20T00:00:00Z", to: "2026-01-06T00:00:00Z" };
+  expect(findPolicyContradictions({ windows: { deny: [period, { ...period, yearly: true }] } })).toEqual([
+    "policy.windows.deny.0 has no effect any more: it ended at 2026-01-06T00:00:00Z",
+  ]);
 });
 
 test("owners of forbidden targets are reported and not described as needed", () => {

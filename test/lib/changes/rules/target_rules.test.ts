@@ -203,7 +203,7 @@ test("the rules are described, and a rule for a forbidden target is reported", (
       "a change of price.* must name the KPI that it is to move",
     ]),
   );
-  expect(findContradictions(intent)).toContain(
+  expect(findContradictions(intent, 0)).toContain(
     "policy.targets.0.match.0 price.* has no effect: forbidden_targets covers it",
   );
 });
