@@ -18,10 +18,10 @@ export const BUDGETS = [
   { pattern: /^edge\/product\/runtime\b/, bytes: 84_000 },
   // It includes the rules of every action, which decide what the caller may do with the change.
   { pattern: /^edge\/product\/change\b/, bytes: 112_500 },
-  { pattern: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 112_500 },
-  { pattern: /^lambda\/product\/runtime\b/, bytes: 168_500 },
+  { pattern: /^edge\/product\/(?!runtime\b|change\b)/, bytes: 112_800 },
+  { pattern: /^lambda\/product\/runtime\b/, bytes: 169_000 },
   { pattern: /^lambda\/product\/change\b/, bytes: 171_500 },
-  { pattern: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 160_500 },
+  { pattern: /^lambda\/product\/(?!runtime\b|change\b)/, bytes: 161_000 },
 ];
 
 /** Lists the bundles in a folder, largest first, and those over their budget. */

@@ -47,16 +47,17 @@ export function createRouter<D extends HttpDeps>(
     // `+` lets the parameter extend over the rest of the path.
     router.all(pathEndpoints.some(({ rest }) => rest) ? `${path}+` : path, dispatch);
   }
-  const paths = [...endpointsByPath.keys()];
   const notFound = measure((request) => {
     const path = requestPath(request);
-    const nearest = findNearestPath(path.startsWith(base) ? path.slice(base.length) : path, paths);
-    const hints = [
-      ...(nearest === undefined ? [] : [`did you mean ${base}${nearest}?`]),
-      ...(endpointsByPath.has("/docs") ? [`${base}/docs lists every path`] : []),
-    ];
-    const message = [`there is nothing at ${path}`, hints.join(" ")].filter(Boolean).join("; ");
-    return reject(request, new AppError("not_found", message));
+    const nearest = findNearestPath(
+      path,
+      [...endpointsByPath.keys()].map((known) => base + known),
+    );
+    const message = `there is nothing at ${path}${nearest ? `: did you mean ${nearest}?` : ""}`;
+    return reject(
+      request,
+      new AppError("not_found", endpointsByPath.has("/docs") ? `${message}; see ${base}/docs` : message),
+    );
   }, "other");
   const findDispatch = (path: string): Handler | undefined =>
     path.endsWith("/")
@@ -67,18 +68,11 @@ export function createRouter<D extends HttpDeps>(
   return (request) => (findDispatch(requestPath(request)) ?? search)(request);
 }
 
-/** Longest path that is compared with all known ones. */
-const MAX_COMPARED_LENGTH = 100;
-
 /** Returns the known path with the same last part, else the one that was probably misspelt. */
 function findNearestPath(path: string, known: readonly string[]): string | undefined {
   const last = path.slice(path.lastIndexOf("/"));
-  if (last.length < 2 || path.length > MAX_COMPARED_LENGTH) return undefined;
-  const withoutParameter = new Map(
-    known.map((other) => [other.replace(/\/:\w+$/, ""), other.replace(/:(\w+)/, "<$1>")]),
+  return (
+    known.find((other) => other.replace(/\/:\w+$/, "").endsWith(last)) ??
+    (isMisspelling(path, known) ? findNearest(path, known) : undefined)
   );
-  const names = [...withoutParameter.keys()];
-  const nearest =
-    names.find((name) => name.endsWith(last)) ?? (isMisspelling(path, names) ? findNearest(path, names) : "");
-  return withoutParameter.get(nearest);
 }

@@ -44,15 +44,13 @@ describe("app under a base", () => {
 
 test.each([
   ["/api/product/kpis", "did you mean /api/product/kpi?"],
-  ["/changes", "did you mean /api/product/changes/<change_id>?"],
+  ["/changes", "did you mean /api/product/changes/:change_id?"],
   ["/api/audit", "did you mean /api/product/audit?"],
   ["/nowhere", undefined],
   [`/api/product/${"kpi".repeat(40)}`, undefined],
 ])("the error about the unknown path %s names the nearest one", async (path, hint) => {
   const message = (base: string) =>
-    [`there is nothing at ${base}${path};`, hint?.replace("/api", `${base}/api`), `${base}/docs lists every path`]
-      .filter(Boolean)
-      .join(" ");
+    `there is nothing at ${base}${path}${hint ? `: ${hint.replace("/api", `${base}/api`)}` : ""}; see ${base}/docs`;
   for (const base of ["", "/governance"]) {
     const fetch = app(await openDeps(), { base });
     expect((await (await fetch(get(base + path))).json()).error).toBe(message(base));

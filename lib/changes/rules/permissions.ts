@@ -41,7 +41,7 @@ export function requirePermission(action: PermissionAction, claimed: Actor, inte
 function explainNotPermitted(actor: string | null, isNamed: boolean): string {
   if (actor === null) return "the request names nobody: say who acts in actor (--actor)";
   return isNamed
-    ? `nothing proves that this is ${actor}: ${actor} must sign with a key of principals (--key), or the proxy must name ${actor} (--identity-header)`
+    ? `nothing proves that this is ${actor}: sign with a key of principals (--key), or let the proxy name ${actor} (--identity-header)`
     : `${actor} is not one of them`;
 }
 

@@ -95,7 +95,7 @@ test.each<[string, Actor, PermissionAction, object, string | undefined]>([
     makeActor("ops"),
     "apply",
     { principals: PRINCIPALS, policy: { ...OPEN, permissions: LISTED } },
-    "nothing proves that this is ops: ops must sign with a key of principals (--key), or the proxy must name ops (--identity-header)",
+    "nothing proves that this is ops: sign with a key of principals (--key), or let the proxy name ops (--identity-header)",
   ],
   [
     "a listed name from the proxy may",
