@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { entrySchema, EVENT_TYPES } from "../../lib/audit/entry.ts";
-import { EVENT_REFERENCE } from "./reference/events.ts";
+import { EVENT_REFERENCE, MEMBER_REFERENCE } from "./reference/events.ts";
 import { SERVICE_ACTIONS } from "../../lib/changes/rules/service_action.ts";
 import { intentJsonSchema } from "../support/intent_json_schema.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
@@ -53,9 +53,14 @@ test("the tables of entries and events are generated from the reference", () =>
       `\`${name}\``,
       description,
     ]);
+    const members = Object.entries(MEMBER_REFERENCE).map(([member, meaning]) => [`\`${member}\``, meaning]);
+    const details = Object.values(EVENT_REFERENCE).map(([, detail]) => detail);
+    const isUsed = ([member = ""]: string[]) => details.some((detail) => detail.includes(member));
+    expect(members.filter((member) => !isUsed(member))).toEqual([]);
     const tables = [
       renderTable(["Field", "What it is"], ["---", "---"], ...fields),
       renderTable(["`event_type`", "When", "`detail`"], ["---", "---", "---"], ...events),
+      renderTable(["Member", "Meaning"], ["---", "---"], ...members),
     ];
     expect(text.split(GENERATED)).toHaveLength(tables.length + 1);
     return text.replaceAll(new RegExp(GENERATED, "g"), () => tables.shift()!);
