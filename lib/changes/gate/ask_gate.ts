@@ -10,8 +10,9 @@ import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 /** Errors of states in which the service decides nothing: the answer is then to wait. */
 const UNDECIDED: ReadonlySet<ErrorCode> = new Set(["chain_broken", "clock_behind", "intent_outdated"]);
 
-/** Returns true if other tools may ask about a target. Errors: `NoTargetSystem`. */
+/** Returns true if other tools may ask about a target; without an adapter, about every target. Errors: `NoTargetSystem`. */
 export const isGate = (adapter: ProductAdapter | undefined, { tenant_id, target }: TargetKey): boolean =>
+  // A release is a change of kind `config`; its value does not matter here.
   adapter?.isGate?.({ tenant_id, target, kind: "config", value: undefined }) ?? true;
 
 /** Requires that other tools may ask about a target. Errors: 400 `no_target_system`. */

@@ -74,9 +74,10 @@ export async function viewRollout(
 
 type Stages = NonNullable<Change["stages"]>;
 
+/** Compares users with and without the value, by step and KPI; a KPI without enough data in a step is omitted. */
 function measureSteps(stages: Stages, totals: readonly FedTotals[]): RolloutView["measured"] {
   const step = Math.max(0, ...totals.map((row) => row.step));
-  // Only the readings of the decision are used; they do not depend on hours.
+  // Only the readings of the decision are used; they do not depend on `hours` and `silent`.
   const { readings } = decideRollout(toPlan(stages), { step, hours: 0, silent: 0, cells: toCells(totals) });
   return readings.flatMap(({ step: readingStep, kpi, treated, control, worse_low, worse_high }) => {
     const row = totals.find((fed) => fed.step === readingStep && fed.kpi === kpi);
