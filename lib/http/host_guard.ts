@@ -12,11 +12,12 @@ const HOST = /^[A-Za-z0-9._:[\]-]+$/;
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
- * 403 `host_not_allowed` unless `Host` is `localhost`, an IP address (any port), or one of `deps.allowedHosts`,
- * names in lower case without a port. It runs before everything else.
+ * Creates the guard that answers 403 `host_not_allowed` unless `Host` is `localhost`, an IP address, or one of
+ * `deps.allowedHosts` (names in lower case without a port), each with any port. It runs before everything else.
  */
 export function createHostGuard(deps: HttpDeps): (fetch: Handler) => Handler {
   const names = new Set(["localhost", ...(deps.allowedHosts ?? [])]);
+  /** The last allowed Host, which most requests repeat, so that it is parsed once. */
   let lastAllowed: string | undefined;
 
   const isAllowed = (host: string): boolean => {
