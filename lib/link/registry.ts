@@ -81,6 +81,7 @@ export async function acceptInsights(
 type ReceivedFields = Pick<Insight, "trust" | "received_at" | "peer_id">;
 type InsightResult = "kept" | "updated" | "unchanged" | Acceptance["refused"][number];
 
+/** Validates and stores received insights in one transaction; returns a result for each, in their order. */
 async function storeSlice(
   tx: Tx,
   received: readonly unknown[],
@@ -134,6 +135,7 @@ async function storeInsight(tx: Tx, received: SharedInsight, receivedFields: Rec
   if (before && before.peer_id !== receivedFields.peer_id)
     return { insight_id, reason: "another peer's insight has this id" };
   const insight: Insight = { ...received, summary: insightSummary(received), ...receivedFields };
+  // Equal except for the time of receipt. Stored insights are made here, so their members have the same order.
   if (before && JSON.stringify({ ...before, received_at: insight.received_at }) === JSON.stringify(insight))
     return "unchanged";
   tx.put(COLLECTION, insight_id, insight);

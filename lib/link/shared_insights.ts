@@ -132,6 +132,7 @@ async function findChangedInsights(
       makeInsight(outcome, change, {
         self,
         insightId: before?.value.insight.insight_id ?? makeInsightId(self, change_id, sha256),
+        // An outcome with a delta has a KPI.
         observedAt: outcome.final?.as_of ?? kpis.values[kpi!]?.at ?? at,
       });
     if (!insight || (before?.value.final === isFinal && isSameInsight(before.value.insight, insight))) return [];
@@ -145,6 +146,7 @@ const makeInsightId = (self: PeerIdentity, changeId: string, sha256: Sha256): st
 
 const isSameInsight = (a: SharedInsight, b: SharedInsight): boolean => JSON.stringify(a) === JSON.stringify(b);
 
+/** Moves changed insights to new numbers, and deletes the oldest ones above the maximum. */
 async function storeSlice(store: Store, changed: readonly ChangedInsight[]): Promise<void> {
   await store.transact(async (tx) => {
     let last = await readNewestNumber(tx);
