@@ -1,4 +1,7 @@
-/** Cache of a shared store: records and pages as of one commit, valid until another process commits. */
+/**
+ * Cache of a shared store: records and pages as of one commit, valid until another process commits. A version without `json` is
+ * that of a deleted record.
+ */
 import type { ListOptions } from "../store.ts";
 import { getInnerMap, type Key, recordName, type Row, type Version } from "./view.ts";
 
@@ -8,11 +11,11 @@ export interface Page {
   readonly options: ListOptions<boolean>;
 }
 
-/** A record that was read, or its absence. */
+/** The last version of a record; undefined for a record that never existed. */
 export type CachedVersion = Version | undefined;
 export type Rows = readonly Row[];
 
-/** Limit of cached records, and of cached pages, between two batches; characters of text. */
+/** Limit of cached records, and the same for cached pages, between two batches; characters of text. */
 const MAX_CACHED_CHARACTERS = 16_000_000;
 /** Size of a record without its text; characters. */
 const RECORD_OVERHEAD = 200;
@@ -101,7 +104,10 @@ export function createReadCache(): ReadCache {
   };
 }
 
-/** Returns a page after a record was written; undefined if it must be read again, since its last row is not cached. */
+/**
+ * Returns a page after a record was written. Undefined if the page was full and lost a record: the row that moves up into it is not
+ * cached.
+ */
 export function replaceRow(rows: Rows, options: ListOptions<boolean>, version: Version): Rows | undefined {
   const { limit, keysOnly = false } = options;
   const others = rows.filter(({ id }) => id !== version.id);

@@ -130,7 +130,7 @@ export async function writeVersions(
   ]);
 }
 
-/** Verifies that the last commit is still `from`. Errors: `division_by_zero`. */
+/** Verifies that the last commit is still `from`: the comparison is 0 if it is not. Errors: `division_by_zero`. */
 export async function requireHead(client: Queryable, store: string, from: string): Promise<void> {
   await client.query("select 1 / (name = $2)::int from countersign_heads where store = $1", [store, from]);
 }
