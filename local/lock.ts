@@ -21,7 +21,7 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** Error codes of bind on a file system without sockets, such as shared folders of some virtual machines. */
+/** Error codes of bind where a path cannot be a socket: on file systems of some virtual machines' shared folders, and on Windows. */
 const NO_SOCKET_CODES = [
   "EPERM",
   "ENOTSUP",
@@ -32,9 +32,10 @@ const NO_SOCKET_CODES = [
 ];
 
 /**
- * Locks the state file; creates its folder if it is missing. Errors: `AlreadyRunning` when another process owns it. The lock is a folder of sockets
- * next to the file, so it also excludes containers that share the folder. On a file system without sockets it is a name that only
- * this machine knows, and `onConnection`, which handles connections to the owner, is never called.
+ * Locks the state file; creates its folder if it is missing. Errors: `AlreadyRunning` when another process owns it. The lock is a
+ * folder of sockets next to the file, so it also excludes containers that share the folder; `onConnection` handles connections to
+ * these sockets. On a file system without sockets the lock is a name that only this machine knows, and `onConnection` is never
+ * called.
  */
 export async function acquireLock(
   statePath: string,
@@ -64,6 +65,7 @@ async function resolveLinks(path: string): Promise<string> {
     return await realpath(name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // Undefined if the name does not exist, and otherwise the target of a link to a file that does not exist yet.
     const target = await readlink(name).catch(() => undefined);
     return target === undefined ? name : resolveLinks(resolve(dirname(name), target));
   }

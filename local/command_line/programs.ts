@@ -1,4 +1,4 @@
-/** The other programs of the package, as verbs; each parses its own options. */
+/** The package's other programs, as verbs of `countersign`; each parses its own options. */
 import type { Environment } from "../secrets.ts";
 
 /** A program. `main` resolves with its exit code, or with undefined while it runs on. */

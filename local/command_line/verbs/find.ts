@@ -51,6 +51,7 @@ const rowsTable = (rows: readonly Schema<"FoundChange">[], columns: number | und
       row.summary,
     ]),
     columns,
+    // A narrow terminal omits these columns, in this order.
     ["reach", "risk", "tenant"],
   );
 };
