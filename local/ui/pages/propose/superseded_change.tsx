@@ -14,7 +14,7 @@ import { PendingPage } from "../../parts/panel.tsx";
 import { UserText } from "../../parts/text.tsx";
 import type { ComponentChildren } from "preact";
 
-/** The superseded change, and the current value of its target if the proposal starts with that value. */
+/** The superseded change, and with `take` the current value of its target, with which the proposal starts. */
 export interface Superseding {
   of: ChangeDetail;
   take: FollowUp["take"];
@@ -30,13 +30,13 @@ export function SupersededChange(props: {
   const { id, take, children } = props;
   const path = `api/product/changes/${encodeURIComponent(id)}`;
   const resource = useResource(`change ${id}`, (signal) => get<ChangeDetail>(path, {}, signal));
-  const { data: read, error, loading } = resource;
+  const { data: latest, error, loading } = resource;
   // The form starts from the first answer; later ones do not change it.
   const [of, setChange] = useState<ChangeDetail | undefined>();
   const [valueRead, setValueRead] = useState<ValueRead | undefined>(take ? undefined : { current: undefined });
   useEffect(() => {
-    if (read && !loading && !of) setChange(read);
-  }, [read, loading]);
+    if (latest && !loading && !of) setChange(latest);
+  }, [latest, loading]);
   useEffect(() => {
     if (of && take)
       void readCurrentValue(of).then(setValueRead, (failure: unknown) =>
@@ -70,7 +70,7 @@ async function readCurrentValue({ change_id, revision }: ChangeDetail): Promise<
   return { current: readHostValue(await post<Operation>("api/product/rollback", fields, { revision, key: null })) };
 }
 
-/** Preview of the effect on the change that is superseded; `problem` is the text of `findDraftSupersedeProblem`. */
+/** Preview of the effect on the superseded change; `problem`: text of `findDraftSupersedeProblem`, "names another …". */
 export function SupersedeNotice(
   props: Superseding & { draft: Draft; problem: string | undefined; blocksConflicts: boolean },
 ) {
