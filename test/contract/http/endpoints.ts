@@ -25,6 +25,7 @@ const WITH_FIELDS = WRITES.filter((path) => !OTHER_PROTOCOLS.includes(path));
 /** Endpoints that accept unknown query parameters: the probes and `whoami`. */
 const ANY_QUERY = ["/livez", "/readyz", "/api/whoami"];
 const fillPath = (path: string): string => path.replace(/:[a-z_]+/, UNKNOWN);
+// In the paths of `GET_PATHS`, CHANGE stands for the id of a change, and FILE for the name of a missing file.
 
 /** The methods of each path, in alphabetical order. */
 const METHODS = new Map<string, string[]>();
@@ -172,6 +173,7 @@ export function endpointRules(open: Open): void {
   test.each(POSTED_READS)("%s, a read by POST, rejects requests of pages of another site too", async (path) => {
     const reply = await (await open()).post(fillPath(path), {}, { "sec-fetch-site": "cross-site" });
     expect(reply.status).toBe(403);
+    // OpenFeature defines no body for this status.
     expect(reply.text === "").toBe(FLAGS.includes(path));
   });
 
