@@ -117,6 +117,7 @@ async function runExperiment(home, name, run, { mount } = {}) {
   return ledger;
 }
 
+/** Proposes until a proposal is answered 503; adds a fault to the ledger if none is. */
 async function proposeUntilRejected(session, ledger, maxWrites = 3000) {
   for (let count = 0; count < maxWrites; count++) if ((await session.propose()).status === 503) return;
   ledger.fault("answer", `${maxWrites} writes were taken in spite of the fault`);
@@ -193,6 +194,7 @@ const testRemovedJournal = (home) =>
       message: /is gone.*Before you stop anything, copy it back/,
     });
     rescue(folder, service, JOURNAL, ledger);
+    // This process still has the removed file open; the next start reads the copy.
     return refused;
   });
 

@@ -71,7 +71,10 @@ function waitForEachAcknowledgement({ services, onReply }: Load): Promise<void> 
   });
 }
 
-/** Watches for the rejection of a write by each service; a write that is acknowledged after the failover is a fault. */
+/**
+ * Watches for the first rejection of a write by each service. `waitForAll` gets the time of the failover; a write that was sent
+ * later and is acknowledged is a fault.
+ */
 function watchForRejections(load: Load) {
   const first = new Map<number, number>();
   let since = Infinity;
@@ -92,6 +95,7 @@ function watchForRejections(load: Load) {
       return load.services.map(({ number }) => {
         const at = first.get(number);
         if (at === undefined) load.fail(`process ${number} did not notice the failover in ${NOTICE_LIMIT_MS} ms`);
+        // A service may notice before this process learns that the restore is committed.
         return Math.max((at ?? Infinity) - failedOver, 0);
       });
     },
