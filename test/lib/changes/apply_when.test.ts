@@ -56,7 +56,7 @@ describe("a proposal", () => {
       await api.propose({ apply_when: "manual" }),
       await api.propose({ apply_when: "approved" }),
     ];
-    expect(withoutMode.apply_when ?? manual.apply_when).toBeUndefined();
+    expect([withoutMode.apply_when, manual.apply_when]).toEqual([undefined, undefined]);
     expect(manual.digest).toBe(withoutMode.digest);
     expect([approved.apply_when, approved.digest === withoutMode.digest]).toEqual(["approved", false]);
     const entry = JSON.parse(approved.audit_entry.detail);
@@ -76,7 +76,7 @@ describe("a proposal", () => {
     ]);
   });
 
-  test("must name a future time, which is stored in UTC", async () => {
+  test("must state a known mode or a future time, which is stored in UTC", async () => {
     const { api } = await coreWithAutomation();
     const offset = await api.propose({ apply_when: "2026-01-03T10:00:00+02:00" });
     expect(offset.apply_when).toBe("2026-01-03T08:00:00.000Z");
@@ -444,6 +444,7 @@ describe("after a crash", () => {
       expect(await readLease(api.deps.store, (await readRecord(api.deps.store, change_id))!.change)).toBeDefined();
     }
     adapter.removeScripts();
+    // `exclusive`: no other process uses the store, so the leases of the stopped one need not expire first.
     const deps = await restartDeps(api.deps, { intent: { policy: ALL_MODES }, exclusive: true });
     const before = adapter.calls.length;
     await applyDue(deps);
@@ -459,6 +460,7 @@ describe("after a crash", () => {
 
   test("while the lease is taken and the value is not set, the change is applied once", async () => {
     const { events, applies } = await restartAfter("lease");
+    // The restarted process first records that the interrupted apply set nothing.
     expect([events.slice(2), applies]).toEqual([["change_apply_failed", "change_applied"], 1]);
   });
 

@@ -44,6 +44,7 @@ export interface Action {
 
 /** Draws the actions of a scenario. */
 export function drawActions(seed: number): Action[] {
+  // The factor gives these dice another sequence than those of the rules, whose seed is `seed` itself.
   const roll = dice(seed * 48_611);
   const firstTypes: Action["type"][] = ["sign_new", "propose", "apply"];
   const firstActions = firstTypes.map((type): Action => ({ type, detailSeed: roll(1e9) }));
@@ -61,7 +62,8 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
   const target = memoryTarget();
   const rewinding = actions.some(({ type }) => type === "loss") ? rewindingStore() : undefined;
   const store = rewinding?.store ?? memoryStore();
-  const rules = drawRules(dice(seed), true);
+  const isFirst = true;
+  const rules = drawRules(dice(seed), isFirst);
   const world: model.World = {
     ...{
       rules,
@@ -90,7 +92,8 @@ export async function runScenario(seed: number, actions: readonly Action[], tall
     world.now = clock.now();
     world.actionNumber++;
     await ACTIONS[action.type](scenario, dice(action.detailSeed));
-    await verifyState(scenario, action.type, scenario.step % 8 === 0 || scenario.step === actions.length);
+    const withViews = scenario.step % 8 === 0 || scenario.step === actions.length;
+    await verifyState(scenario, action.type, withViews);
   }
 }
 
@@ -104,7 +107,8 @@ async function restart(scenario: Scenario): Promise<void> {
 
 /** Runs one cycle of the service: clock sample, due applies, and ends of mandates. */
 async function cycle({ deps, world }: Scenario): Promise<void> {
-  const certain = world.now;
+  // A time counts as passed when two clock samples confirm it; an hour after this sample the cycle confirms only this time.
+  const confirmedTime = world.now;
   await sampleClock(deps);
   deps.clock.advance(HOUR);
   world.now = deps.clock.now();
@@ -115,12 +119,14 @@ async function cycle({ deps, world }: Scenario): Promise<void> {
   );
   for (const change of due.sort((a, b) => a.approved_at - b.approved_at)) {
     const end = change.approved_at + DAY;
-    if (world.now > end) change.stopped = certain > end;
+    // A change that is overdue by the clock is not applied; it stops once the confirmed time is past its end.
+    if (world.now > end) change.stopped = confirmedTime > end;
     else if (model.findApplyErrors(change, world).length > 0) change.stopped = true;
     else recordApply(change, world);
   }
   for (const mandate of world.mandates)
-    if (["active", "suspended"].includes(mandate.state) && mandate.bounds.until <= certain) mandate.state = "ended";
+    if (["active", "suspended"].includes(mandate.state) && mandate.bounds.until <= confirmedTime)
+      mandate.state = "ended";
 }
 
 /** Feeds KPIs; the model suspends the mandates whose KPI floor they break. */
@@ -135,8 +141,10 @@ async function feed(scenario: Scenario, kpis: Record<string, number>): Promise<v
 async function loseEntry(scenario: Scenario): Promise<void> {
   const { deps, rewinding, world } = scenario;
   const backup = await rewinding!.copy();
+  // This entry is lost.
   await send(scenario, "kpi", { csat: 5 });
   await rewinding!.goBack(backup);
+  // This feed is rejected: with it the service finds the loss, and freezes.
   await send(scenario, "kpi", { csat: 5 });
   const { length, head } = (await readHead(deps.store))!;
   const loss = { note: "restored", length, head };
@@ -189,7 +197,7 @@ const ACTIONS: Record<Action["type"], (scenario: Scenario, roll: Roll) => Promis
     const name = pick(model.PEOPLE, roll)!;
     const isSigned = mandate.state !== "draft" || mandate.signatures.length > 0;
     const reasons: string[] = [];
-    // The service deletes drafts after a week.
+    // The service deletes drafts after a week; the model keeps them.
     if (mandate.state === "draft" && world.now > mandate.created + 7 * DAY) return;
     if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
     const reply = await decide(scenario, "mandate_revoke", "mandate-revoke", name, { mandate_id: mandate.id });

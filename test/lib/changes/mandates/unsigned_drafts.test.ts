@@ -6,9 +6,11 @@ test("unsigned drafts can be revoked without an entry, and then no longer count"
   const api = await openWithMandates();
   const { length } = (await api.api.get("audit")).body.entries;
   const ids: string[] = [];
+  // 100 drafts are the limit.
   for (let drafts = 0; drafts < 100; drafts++) ids.push((await api.draft()).body.mandate_id);
   expect(await api.draft()).toMatchObject({ status: 429 });
   const [id] = ids as [string];
+  // Without ana's signature the revocation is rejected.
   expect(await api.send("mandate-revoke", { mandate_id: id, approver: "ana" })).toMatchObject({ status: 403 });
   const { status, body } = await api.decideOn("mandate_revoke", id, "ana");
   expect([status, body]).toMatchObject([200, { state: "ended", ended: { reason: "revoked", approver: "ana" } }]);
@@ -29,6 +31,7 @@ test("revoke ends an active mandate whose record was changed to an unsigned draf
   // Later entries, so that a process that reads the last two has not read those of the mandate.
   for (let feeds = 0; feeds < 3; feeds++) await api.send("kpi", { csat: 4.2 });
   const restarted = await api.restart({ intent: MANDATE_INTENT, tail: 2 });
+  // Revision 2, after the revision 1 that the log has: the entry ends the active mandate.
   const { body } = await restarted.decideOn("mandate_revoke", id, "ana");
   expect(body).toMatchObject({ state: "ended", revision: 2, audit_entry: { event_type: "mandate_ended" } });
 });

@@ -40,7 +40,7 @@ const findGates = (change: object, policy: object, input: Partial<GateInput> = {
 
 const PASSES = ["consent pass", "forbidden_target pass"];
 
-test.each<[string, object, object, Partial<GateInput>, string[]]>([
+test.each<[title: string, change: object, policy: object, input: Partial<GateInput>, expected: string[]]>([
   ["an approved change passes", {}, {}, {}, PASSES],
   [
     "a pending change lacks a consent",
@@ -68,20 +68,20 @@ test.each<[string, object, object, Partial<GateInput>, string[]]>([
   ["a value that is not allowed blocks", {}, {}, { not_allowed: "too large" }, [...PASSES, "value_not_allowed block"]],
   ["other open changes of the target warn", {}, {}, { conflicts: ["chg_2"] }, [...PASSES, "target_conflict warn"]],
   [
-    "another owner of the target blocks if the policy says so",
+    "another change in force on the target blocks if the policy says so",
     {},
     { on_stale: "block" },
     { changesInForce: { before: null, now: "chg_2" } },
     [...PASSES, "target_moved block"],
   ],
   [
-    "another owner of the target warns",
+    "another change in force on the target warns",
     {},
     {},
     { changesInForce: { before: null, now: "chg_2" } },
     [...PASSES, "target_moved warn"],
   ],
-  ["the same owner is no gate", {}, {}, { changesInForce: { before: "chg_2", now: "chg_2" } }, PASSES],
+  ["the same change in force is no gate", {}, {}, { changesInForce: { before: "chg_2", now: "chg_2" } }, PASSES],
   [
     "a stopped automation warns",
     { automation_stopped: { at: AT, reason: "late" } },
@@ -147,8 +147,10 @@ test("the consent gate counts consents, and explains why none is missing", () =>
 });
 
 test("a rule that too few people can meet names the people who may end the change", () => {
+  // Ana has approved, and pat, the proposer, may not: nobody is left for the second consent.
   const policy = { approvers: ["ana", "pat"], required_approvers: { standard: 2 }, self_approval: false };
   expect(findMessage("consent", {}, policy)).toMatch(/1 of 2 consents; .*ana may revoke it/);
+  // Bo can still meet this rule.
   const owners = { ...policy, owners: [{ targets: ["ui.*"], approvers: ["bo"], required: 1 }] };
   expect(findMessage("owners", {}, owners)).not.toContain("may revoke");
 });
@@ -156,6 +158,7 @@ test("a rule that too few people can meet names the people who may end the chang
 test("the message of a review that no person may complete says so", () => {
   const policy = { ...EMERGENCY_POLICY, approvers: ["ana"] };
   expect(findMessage("review", EMERGENCY, policy)).not.toContain("nobody");
+  // Nobody reviews an emergency consent of their own, and now ana gave one too.
   const approvals = [...EMERGENCY.approvals, { ...APPROVAL, emergency: true }];
   expect(findMessage("review", { ...EMERGENCY, approvals }, policy)).toContain("nobody");
 });

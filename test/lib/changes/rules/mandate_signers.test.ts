@@ -17,8 +17,10 @@ const owner = (overrides: object = {}) => ({
   ...overrides,
 });
 const bounds = (targets: string[], tenants: string[] | "all" = ["t1"]) => ({ targets, tenants });
+type Bounds = ReturnType<typeof bounds>;
+type PartlyOwned = { pattern: string; owned: string } | undefined;
 
-test.each<[string, ReturnType<typeof bounds>, object[], { pattern: string; owned: string } | undefined]>([
+test.each<[title: string, bounds: Bounds, owners: object[], expected: PartlyOwned]>([
   ["a pattern without owners", bounds(["ui.*"]), [owner()], undefined],
   ["a pattern that is owned completely", bounds(["price.a.*"]), [owner()], undefined],
   [
@@ -72,12 +74,14 @@ const intent = (overrides: object = {}) =>
     },
     principals,
   }).intent;
-const PRICE = bounds(["price.a", "ui.*"]);
+/** `price.a` is owned, `ui.*` is not. */
+const PRICE_AND_UI = bounds(["price.a", "ui.*"]);
 
-test.each<[string, ReturnType<typeof bounds>, boolean]>([
+// Approvers may sign, and owners of one of the targets.
+test.each<[name: string, bounds: Bounds, canSign: boolean]>([
   ["Ana", bounds(["ui.*"]), true],
   ["fin", bounds(["ui.*"]), false],
-  ["FIN", PRICE, true],
+  ["FIN", PRICE_AND_UI, true],
   ["fin", bounds(["price.a"], ["t2"]), false],
   ["fin", bounds(["plan.a"]), false],
 ])("%s may sign a mandate over %j: %s", (name, signed, expected) => {
@@ -86,11 +90,12 @@ test.each<[string, ReturnType<typeof bounds>, boolean]>([
 
 const OWNERS = "owners price.* for t1";
 
-test.each<[string, string[], ReturnType<typeof bounds>, object[]]>([
+// The quorum of a mandate is that of a major change, two here; una's unattended key does not count.
+test.each<[title: string, signers: string[], bounds: Bounds, missing: object[]]>([
   [
     "nobody",
     [],
-    PRICE,
+    PRICE_AND_UI,
     [
       { rule: "required_approvers", count: 2, of: ["ana", "bo"] },
       { rule: OWNERS, count: 2, of: ["fin", "ona"] },
@@ -99,14 +104,14 @@ test.each<[string, string[], ReturnType<typeof bounds>, object[]]>([
   [
     "one of each",
     ["ANA", "fin"],
-    PRICE,
+    PRICE_AND_UI,
     [
       { rule: "required_approvers", count: 1, of: ["bo"] },
       { rule: OWNERS, count: 1, of: ["ona"] },
     ],
   ],
-  ["the quorum", ["ana", "bo"], PRICE, [{ rule: OWNERS, count: 2, of: ["fin", "ona"] }]],
-  ["all", ["ana", "bo", "fin", "ona"], PRICE, []],
+  ["the quorum", ["ana", "bo"], PRICE_AND_UI, [{ rule: OWNERS, count: 2, of: ["fin", "ona"] }]],
+  ["all", ["ana", "bo", "fin", "ona"], PRICE_AND_UI, []],
   ["the quorum, for targets without owners", ["ana", "bo"], bounds(["ui.*"]), []],
   ["the quorum, which includes the owner", ["ana", "bo"], bounds(["plan.a"]), []],
 ])("the missing signatures of a mandate that is signed by %s", (_, signers, signed, missing) => {
@@ -123,7 +128,7 @@ test("too few people with attended keys are reported as unreachable", () => {
 const MANDATES = { targets: ["*"] };
 const approval = (approver: string, overrides: object = {}) => ({ approver, note: "", ...overrides });
 
-test.each<[string, object[], object, string | undefined, boolean]>([
+test.each<[title: string, approvals: object[], policy: object, mandate: string | undefined, counts: boolean]>([
   ["people", [approval("ana")], { mandates: MANDATES }, undefined, false],
   ["a mandate", [approval("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
   ["a person and a mandate", [approval("ana"), approval("mandate:man_1")], { mandates: MANDATES }, "man_1", true],
