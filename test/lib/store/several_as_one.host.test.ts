@@ -20,11 +20,12 @@ const IDS = ["a", "b", "c", "d", "e"];
 
 type Action = (tx: AnyTx) => Promise<unknown> | unknown;
 
-/** Creates a random decision of a few actions, which returns their results, or throws them in its error message. */
+/** Creates a random decision of a few actions, which returns their results; a quarter throw them in the error message. */
 function randomDecision(random: (bound: number) => number): (tx: AnyTx) => Promise<unknown> {
   const pick = <T>(of: readonly T[]): T => of[random(of.length)]!;
   const randomAction = (): Action => {
     const [collection, id, value, kind] = [pick(COLLECTIONS), pick(IDS), random(1_000_000), random(20)];
+    // Revision 0 as the last argument: the action is a conflict if the record exists.
     if (kind < 7) return (tx) => tx.put(collection, id, value, 0);
     if (kind < 9) return (tx) => tx.put(collection, id, value);
     if (kind < 11) return (tx) => tx.delete(collection, id);
@@ -53,18 +54,22 @@ function randomDecision(random: (bound: number) => number): (tx: AnyTx) => Promi
 const resultOf = (deciding: Promise<unknown>): Promise<unknown> =>
   deciding.catch((error: Error) => (error instanceof RevisionConflict ? "conflict" : error.message));
 
+/**
+ * Sends random decisions to one of several processes at a time. Requires the results of a store in memory, the same records in
+ * every process, and a higher revision for each new value.
+ */
 async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
   const random = seededIntegers(seed);
   const stores = await Promise.all(Array.from({ length: PROCESSES }, open));
   const model: AnyStore = memoryStore();
-  const last = new Map<string, { revision: number; value: unknown }>();
+  const lastRead = new Map<string, { revision: number; value: unknown }>();
   let writer = 0;
-  let stepsLeft = 0;
-  for (let step = 0; step < STEPS; step++, stepsLeft--) {
+  let stepsOfWriter = 0;
+  for (let step = 0; step < STEPS; step++, stepsOfWriter--) {
     // Several decisions in a row at one process let that process find that it writes alone.
-    if (stepsLeft <= 0) {
+    if (stepsOfWriter <= 0) {
       writer = random(PROCESSES);
-      stepsLeft = random(9);
+      stepsOfWriter = random(9);
     }
     const decisions = Array.from({ length: 1 + random(3) * random(2) }, () => randomDecision(random));
     const expected = await Promise.all(decisions.map((each) => resultOf(model.transact(each))));
@@ -77,9 +82,9 @@ async function run(seed: number, open: () => Promise<AnyStore>): Promise<void> {
         reported(await model.list(collection, { limit: 9 })),
       );
       for (const { id, revision, value } of rows) {
-        const before = last.get(`${collection}/${id}`);
+        const before = lastRead.get(`${collection}/${id}`);
         if (before && before.value !== value) expect(revision, `seed ${seed}`).toBeGreaterThan(before.revision);
-        last.set(`${collection}/${id}`, { revision, value });
+        lastRead.set(`${collection}/${id}`, { revision, value });
       }
     }
   }
@@ -93,6 +98,7 @@ for (const [first, end] of histories([1, 7], [1, 7], [1, 30], 13))
         const name = `seed-${seed}`;
         const access = kind === "DynamoDB" ? dynamoDb!.access(name) : undefined;
         if (access) await createTable(access);
+        // Retries wait for a random time; with 0 they do not wait.
         const pacing = { random: () => 0 };
         await run(seed, async () =>
           access ? dynamoDbStore({ ...access, ...pacing }) : postgresStore({ pool: postgres!.pool, name, ...pacing }),

@@ -15,7 +15,7 @@ afterAll(() => server?.stop());
 let storeCount = 0;
 const nextName = (): string => `store-${++storeCount}`;
 
-/** A client whose commits are counted and can be delayed. */
+/** A client whose commits are counted, and wait for `gate`. */
 class CountedClient extends Client {
   static commits = 0;
   static gate: Promise<unknown> = Promise.resolve();
@@ -39,6 +39,7 @@ async function makeSubject(url: string): Promise<Subject> {
       stores.push(await postgresStore({ pool, name }));
       return stores.at(-1)!;
     },
+    /** Delays all commits until the returned function is called. */
     stall() {
       let release = (): void => undefined;
       CountedClient.gate = new Promise<void>((resolve) => (release = resolve));
@@ -119,6 +120,7 @@ if (server) {
       await client.connect();
       await client.query("update countersign_schema set version = 99");
       await client.end();
+      // An open that tries again sleeps first.
       const sleep = () => Promise.reject(new Error("trying again does not help"));
       const opening = postgresStore({ url: later, clock: { ...systemPacing.clock, sleep } });
       await expect(opening).rejects.toThrow(StoreUnavailable);
@@ -134,6 +136,7 @@ if (server) {
     });
 
     test("names the database but not the password in the error of a failed open", async () => {
+      // The server's user and its password are `postgres` and `password`.
       const wrong = url.replace(":password@", ":sesame-open@");
       const openError = await postgresStore({ url: wrong }).catch((error: Error) => error as Error);
       expect(openError).toBeInstanceOf(StoreUnavailable);
@@ -210,6 +213,7 @@ if (server) {
     test("reads a page of records without reading deleted ones", async () => {
       await withStores(1, async ([store]) => {
         const ids = Array.from({ length: 3000 }, (_, index) => `q${String(index).padStart(4, "0")}`);
+        // In slices of 50, since one decision may write 99 records.
         const write = (each: (tx: AnyTx, id: string) => void) =>
           Promise.all(
             Array.from({ length: 60 }, (_, part) => ids.slice(part * 50, part * 50 + 50)).map((slice) =>
@@ -219,6 +223,7 @@ if (server) {
         await write((tx, id) => tx.put("queue", id, 1));
         await write((tx, id) => id !== ids.at(-1) && tx.delete("queue", id));
         expect((await store!.list("queue", { limit: 1 })).map(({ id }) => id)).toEqual(["q2999"]);
+        // The condition and the order of the statement that `list` sends; `countersign_live` is the index of live records.
         await pool.query("analyze countersign_rows");
         const { rows } = await pool.query(
           `explain (analyze, format json) select id from countersign_rows
