@@ -82,6 +82,7 @@ test("a change of the service's code restarts it after an orderly shutdown", asy
   await waitForLine(LISTENING);
 });
 
+// Uses the version that the test before it set.
 test("a build error is reported, and the running service continues", async () => {
   editFile("lib/kit/version.ts", ["export const", "export cnst"]);
   await waitForLine(/lib\/kit\/version\.ts:\d+:\d+/);

@@ -1,6 +1,6 @@
 /** Limits for the cost of the console: its first load, a list of ten thousand changes, and a long log. */
 import { readFileSync } from "node:fs";
-import { Agent, request } from "node:http";
+import { Agent, request as openRequest } from "node:http";
 import { beforeAll, describe, expect, test } from "vitest";
 import { program } from "../e2e/server.ts";
 import { button, freshness, startBrowser, useWindows, visit } from "./browser.ts";
@@ -154,7 +154,7 @@ describe.skipIf(!browser)("the cost of the console", () => {
 
   test("the check of a long log shows progress and can be stopped; the log can be downloaded", async () => {
     const { length } = await service.get("api/product/audit?limit=1");
-    const shown = length.toLocaleString("en-US");
+    const shownLength = length.toLocaleString("en-US");
     const page = await open(ANA);
     await visit(page, service.url, "audit");
     await page.evaluate(recordProgress);
@@ -163,12 +163,12 @@ describe.skipIf(!browser)("the cost of the console", () => {
     await button(page, "Check in this browser").click();
     await button(page, "Stop").click();
     await button(page, "Check in this browser").click();
-    await page.getByText(`${shown} entries checked here, 1 to ${length}: each matches its hash`).waitFor();
+    await page.getByText(`${shownLength} entries checked here, 1 to ${length}: each matches its hash`).waitFor();
     // The bar moves with each page of 1,000 entries; the page may not be drawn each time.
     expect((await takeProgress()).length, "shown values between start and end").toBeGreaterThanOrEqual(
       Math.floor(length / 2200),
     );
-    await page.getByRole("button", { name: `Log of ${shown} entries`, exact: true }).click();
+    await page.getByRole("button", { name: `Log of ${shownLength} entries`, exact: true }).click();
     await page.getByText(/^Saved audit\.jsonl, \d+\.\d MB/).waitFor();
   });
 });
@@ -213,7 +213,7 @@ async function sendMany(url: URL, forms: readonly Record<string, string>[]): Pro
   const options = { method: "POST", agent, headers: { "x-svc-admin-token": TOKEN } };
   const send = (fields: Record<string, string>) =>
     new Promise<void>((resolve, reject) => {
-      const sent = request(url, options, (response) => {
+      const sent = openRequest(url, options, (response) => {
         response.resume().once("end", resolve);
         if (response.statusCode! >= 300) reject(new Error(`${url.pathname} answered ${response.statusCode}`));
       });

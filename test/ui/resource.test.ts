@@ -17,6 +17,7 @@ async function renderProbe(key: string) {
     shown.resource = useResource(key, read);
     return null;
   };
+  // The part of an element that Preact uses while nothing is drawn.
   const root = { childNodes: [], firstChild: null } as unknown as Element;
   render(h(Probe, {}), root);
   onTestFinished(() => render(null, root));
@@ -34,14 +35,15 @@ beforeAll(() => {
   };
 });
 
-test.each([
+// Data behind an open dialog are replaced by a reload only, not by an event.
+test.each<[title: string, dialogs: number]>([
   ["a page", 0],
   ["an open dialog", 1],
-])("a reload of %s during a read reads again, and ends with the new data", async (of, dialogs) => {
+])("a reload of %s during a read reads again, and ends with the new data", async (title, dialogs) => {
   const { openDialogs } = await import("../../local/ui/core/hooks.tsx");
   openDialogs.set(dialogs);
   onTestFinished(() => openDialogs.set(0));
-  const { reads, shown } = await renderProbe(of);
+  const { reads, shown } = await renderProbe(title);
   let isReloaded = false;
   const reloaded = shown.resource!.reload().then(() => (isReloaded = true));
   reads[0]!.answer("before the write");

@@ -40,7 +40,7 @@ export interface Service {
 // oxlint-disable-next-line typescript/no-explicit-any -- responses have no type
 export type Answer = any;
 
-const [INTENT_FILE, CONFIG_FILE] = ["--product-intent=intent.json", "--product-config=config.json"];
+const [INTENT_OPTION, CONFIG_OPTION] = ["--product-intent=intent.json", "--product-config=config.json"];
 
 /** Options of `startService`. */
 export interface StartOptions {
@@ -66,7 +66,7 @@ export async function startService({
   const folder = before?.folder ?? temporaryFolder();
   writeFileSync(join(folder, "intent.json"), JSON.stringify(intent));
   const port = before ? [`--port=${new URL(before.url).port}`] : [];
-  const product = runtime === "off" ? [] : adapter === "none" ? [INTENT_FILE] : [INTENT_FILE, CONFIG_FILE];
+  const product = runtime === "off" ? [] : adapter === "none" ? [INTENT_OPTION] : [INTENT_OPTION, CONFIG_OPTION];
   // With the interval 0, cycles run only on request.
   const options = [...product, "--cycle-interval=0", ...port, ...args];
   const server = await serve(folder, options, { SVC_ADMIN_TOKEN: TOKEN, ...env });
