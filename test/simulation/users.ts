@@ -22,24 +22,25 @@ export function uniform(seed: number): Uniform {
   return next;
 }
 
-/** Returns a number of the standard normal distribution (Box-Muller). */
+/** Returns a number of the standard normal distribution (Box-Muller). The logarithm gets a number above 0. */
 export const normal = (next: Uniform): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
 
-/** Value of a user, and of a ratio the denominator. */
+/** Draws a user: the value `x`, and for a ratio its denominator `y`. */
 export type DrawUser = (next: Uniform) => readonly [x: number, y?: number];
 
-/** Users of a block, number of blocks, and sums that are stored for each block. */
+/** Number of users in a block. */
 const BLOCK = 64;
 const BLOCKS = 4000;
+/** Number of sums of a block: Σx, Σx², Σy, Σy², Σxy. */
 const FIGURES = 5;
 
 /** Users of one arm. */
 export interface Population {
-  /** Adds the totals of users to those so far. */
+  /** Adds `users` users, sampled with replacement: complete blocks by their sums, the rest one by one. */
   add(totals: Sums, users: number, next: Uniform): void;
 }
 
-/** Draws the users of a population, each value cut at the bounds of the KPI. */
+/** Draws the users of a population, each value `x` cut at the bounds of the KPI. */
 export function populate({ bounds = [0, 1] }: WatchedKpi, draw: DrawUser, next: Uniform): Population {
   const [low, high] = bounds;
   const users = new Float64Array(BLOCKS * BLOCK * 2);

@@ -10,6 +10,7 @@ import { startPostgres } from "./postgres_server.ts";
 import packageJson from "./unleash/package.json" with { type: "json" };
 
 const FOLDER = join(import.meta.dirname, "unleash");
+/** API tokens that `unleash/start.mjs` creates, in Unleash's format `project:environment.secret`; `*` stands for all. */
 export const ADMIN_TOKEN = "*:*.admin-token-of-the-test";
 const CLIENT_TOKEN = "*:development.client-token-of-the-test";
 
@@ -25,7 +26,7 @@ export interface UnleashServer {
   port: number;
   /** Personal access token of a user with the root role Editor. */
   token: string;
-  /** Creates a user with a root role, and returns a personal access token. */
+  /** Creates a user with a root role, and returns a personal access token. Once for each role, which is the user's name too. */
   createToken(rootRole: "Editor" | "Viewer"): Promise<string>;
   /** Calls the server as the administrator; rejects where it answers with an error. */
   // oxlint-disable-next-line no-explicit-any -- any JSON
@@ -88,6 +89,7 @@ export async function startUnleash(): Promise<UnleashServer> {
     const { cookies } = await request("", "POST", "/auth/simple/login", { username, password });
     return cookies.map((cookie) => cookie.split(";")[0]).join("; ");
   };
+  // The password that `unleash/start.mjs` sets.
   const administrator = await logIn("admin", "unleash4all");
   const call: UnleashServer["call"] = async (method, path, body) =>
     (await request(administrator, method, path, body)).json;
@@ -129,6 +131,7 @@ export async function startUnleash(): Promise<UnleashServer> {
         disableMetrics: true,
         refreshInterval: 100,
         skipInstanceCountWarning: true,
+        // Without a backup on disk, so that a client has only flags of this server.
         storageProvider: { get: async () => undefined, set: async () => undefined },
       }),
     async pauseDatabase() {

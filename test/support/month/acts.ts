@@ -32,6 +32,7 @@ export async function openMonth() {
   return { ...makeActions(deps, client(app(deps)), host, ledger), deps, host, files, ledger };
 }
 
+/** Returns the credentials of a person, whom the proxy names, or of the pricing agent, which has a secret. */
 const as = (person: string): HeadersInit =>
   person === PRICING ? { authorization: `Bearer ${PRICING_SECRET}` } : { [PERSON]: person };
 
@@ -47,7 +48,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     requireStatus(await api.json(path, fields, as(by)), status, action);
   const cycle = () => runCycle(deps);
 
-  /** Advances the clock to a time of 2026, and runs the cycles up to then. */
+  /** Advances the clock to a time of 2026, such as `10-12 09:00`, and runs the cycles up to then. */
   async function advanceTo(time: string): Promise<void> {
     const goal = Date.parse(`2026-${time.replace(" ", "T")}:00.000Z`);
     for (;;) {
@@ -68,7 +69,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     );
   }
 
-  /** Submits a draft that a person requested from the model. */
+  /** Submits a draft that a person requested from the model. A draft states no tier. */
   function draft(name: string, asked_by: string, { tenant, expected, ...stated }: Stated): Promise<void> {
     const { rationale, kpi, reversible, affected_users, risk, tier: _, ...content } = stated;
     const input = {
@@ -93,6 +94,7 @@ function makeActions(deps: TestDeps, api: Client, host: ScriptedAdapter, ledger:
     );
   }
 
+  /** Submits a proposal and records it with the service's defaults for the fields that it does not state. */
   async function recordProposal(
     name: string,
     proposer: string,

@@ -1,4 +1,4 @@
-/** Starts show.ts next to this file, as plain JavaScript. */
+/** Builds show.ts as plain JavaScript and runs it: `npm run month` serves the simulated month to a browser. */
 import { join } from "node:path";
 import { build } from "esbuild";
 
