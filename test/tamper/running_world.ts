@@ -30,6 +30,7 @@ export const MINOR = { tier: "minor", target: "ui.small", affected_users: 1, ris
 /** The Idempotency-Key of the scenario's approval whose response is stored. */
 export const IDEMPOTENCY_KEY = "kept";
 
+/** The collections that the scenario writes; a fork copies them. */
 const COLLECTIONS: readonly Collection[] = [
   "audit",
   "changes",
@@ -97,11 +98,11 @@ export async function forkCore({ deps }: Core): Promise<Core & { adapter: Return
 /** Returns a change's record as it was after its first `count` entries. */
 export function makeEarlierRecord({ entries, records }: Truth, id: string, count: number): ChangeRecord {
   const current = records.get(id)!;
-  const state = foldEntries(current.audit.slice(0, count).map((entry) => entries[entry - 1]))!;
+  const state = foldEntries(current.audit.slice(0, count).map((entryId) => entries[entryId - 1]))!;
   return { ...state, change: toChange(state, pickContent(current.change)) };
 }
 
-/** Replaces the log, which had `before` entries, with other entries. */
+/** Replaces the entries of the log, which had `before` entries, and its head; the stored Merkle tree stays. */
 export async function putLog(store: Store, entries: readonly AuditEntry[], before: number): Promise<void> {
   await writeRecords(store, entries, (tx, entry) => tx.put("audit", entryKey(entry.id), entry));
   const deleted = Array.from(

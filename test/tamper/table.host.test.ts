@@ -43,7 +43,9 @@ async function isDetectedByService(store: Store, note?: string): Promise<boolean
   const deps = { ...(await openDeps({ store, clock, ids })), checkpointSigner: makeSigner(world.key) };
   if (note === undefined) {
     await verifyChain(deps);
+    // Records that cannot be compared count as detected.
     const { mismatched } = await reconcile(deps).catch(() => ({ mismatched: 1 }));
+    // Rejects once it has reported a breach, which the next line reads.
     await storeCurrentCheckpoint(deps).catch(() => undefined);
     return deps.integrity.breach !== undefined || mismatched > 0;
   }
@@ -53,7 +55,7 @@ async function isDetectedByService(store: Store, note?: string): Promise<boolean
   return deps.integrity.breach !== undefined;
 }
 
-/** The columns of the table; each function returns whether the defence detects the attack. */
+/** The columns of the table; each function returns whether the defence detects the attack. The true log has 200 entries. */
 const DEFENCES: Record<string, (attacked: AttackedLog) => Promise<boolean>> = {
   "the export alone": ({ log }) => isBad(log),
   "an early receipt": ({ log }) => isBad(log, [makeReceipt(world.entries, 60)]),
