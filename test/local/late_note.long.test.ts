@@ -6,6 +6,7 @@ import { summarizeReport, pythonMissing, verify, verifyInPython } from "../tampe
 
 test(`late notes verify, and an edit is found (${pythonMissing ?? "Python too"})`, async () => {
   const api = await service();
+  // A late note is allowed only for a text that the change lacks; `bring` approves without a note.
   const change_id = await api.bring("applied", { rationale: "" });
   for (const item of ["rationale", "note"])
     expect((await api.post("note", { change_id, actor: "bo", item, note: "said afterwards" })).status).toBe(200);

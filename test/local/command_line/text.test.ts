@@ -12,9 +12,11 @@ test("tables are aligned in every script and cut to a width; facts that are null
       ["e\u0301", "3"],
     ],
   ).split("\n");
+  // A Chinese character is two columns wide, a combining accent has no width.
   expect(lines).toEqual(["a     b", "中文  1", "é     2", "e\u0301     3"]);
   expect(formatTable(["a", "b"], [["x", "a long text"]], 8)).toBe("a  b\nx  a lo…");
   expect(formatFacts({ one: 1, absent: null, three: "x" })).toBe("  one    1\n  three  x");
+  // Further lines of a value are indented, so that none looks like a fact.
   expect(formatFacts({ why: "first\n\r\n  digest  fake" })).toBe("  why  first\n       \n         digest  fake");
 });
 
@@ -53,6 +55,7 @@ test("control and invisible characters are escaped", async () => {
   ]);
   const { out } = await call(["list", "--json"]);
   const [{ change_id }] = JSON.parse(out).changes;
+  // Control characters other than line breaks, and the override of the text's direction.
   for (const argv of [["list"], ["show", change_id], ["audit", "list"]])
     expect((await call(argv)).out).not.toMatch(/[^\n\P{Cc}]|\u202E/u);
   expect((await call(["show", change_id])).out).toContain("Fine\\u{1b}]0;owned\\u{7}\\u{202e}law");
