@@ -1,4 +1,4 @@
-/** Runs an instance of a function in a process: imports the bundle, and calls its handler for each message of the parent. */
+/** Runs a Lambda instance in a process: imports the bundle, and calls its handler for each message of the parent. */
 const { LAMBDA_BUNDLE, CLOCK_OFFSET_MS } = process.env;
 if (CLOCK_OFFSET_MS) {
   const systemNow = Date.now;

@@ -9,6 +9,7 @@ test.each([
   ["with an intent", { product: { ...makeIntent(), identity: {} as never } }],
 ])("the document is OpenAPI 3.1 %s", async (_, deps) => {
   const validator = new Validator();
+  // As clients get it: JSON without the members that are undefined.
   const { valid, errors } = await validator.validate(JSON.parse(JSON.stringify(buildServedDocument(deps))));
   expect(errors).toBeUndefined();
   expect(valid).toBe(true);

@@ -19,6 +19,7 @@ function named(report: string): string {
   return text;
 }
 
+/** First day, last day, and time of the report: the first cycle after the week. */
 const WEEKS = {
   W42: ["2026-10-12", "2026-10-18", "2026-10-19T00:10:00.000Z"],
   W43: ["2026-10-19", "2026-10-25", "2026-10-26T00:10:00.000Z"],
@@ -114,6 +115,7 @@ test("a week begins at midnight of the requested time zone", async () => {
   });
 });
 
+// The clock of these services starts in week 1 of 2026.
 test("ids are links below the public address, if it is configured", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files, publicUrl: "https://gov.example/x" });
@@ -122,6 +124,7 @@ test("ids are links below the public address, if it is configured", async () => 
   expect(files.texts.get("report-2026-W01.md")).toContain(`](https://gov.example/x/#/changes/${id})`);
 });
 
+// It lists eight changes of a kind, and four applied ones of a tenant.
 test("a report lists the first of many changes and counts the others", async () => {
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
