@@ -13,8 +13,8 @@ const principals = {
 const ALL = ["read", "propose", "withdraw", "approve", "deny", "apply", "rollback", "kpi"];
 const NOBODY = { name: null, kind: "unknown", authenticated: null, keys: [] };
 const ANA = { name: "ana", kind: "person", authenticated: "proxy", keys: [] };
-const token = { "x-svc-admin-token": ADMIN };
-const agent = { authorization: `Bearer ${AGENT}` };
+const adminHeader = { "x-svc-admin-token": ADMIN };
+const agentHeader = { authorization: `Bearer ${AGENT}` };
 const AGENT_A = {
   ...NOBODY,
   name: "agent:a",
@@ -42,7 +42,7 @@ test.each<[caller: string, options: TestOptions, headers: Record<string, string>
   [
     "a caller with the admin token",
     { adminToken: ADMIN, protectReads: true },
-    token,
+    adminHeader,
     { ...NOBODY, authenticated: "token", may: ALL },
   ],
   [
@@ -51,6 +51,7 @@ test.each<[caller: string, options: TestOptions, headers: Record<string, string>
     { "x-svc-admin-token": "x" },
     { ...NOBODY, may: ["read"] },
   ],
+  // Without an admin token anybody may write.
   [
     "a caller with the read token",
     { protectReads: true, readToken: "r" },
@@ -72,13 +73,14 @@ test.each<[caller: string, options: TestOptions, headers: Record<string, string>
   ],
   // A proxy requires a person for decisions; programs behind it may still feed KPIs.
   ["a caller whom the proxy does not name", { identityHeader: "x-person" }, {}, { ...NOBODY, may: ["read", "kpi"] }],
-  ["an agent", { adminToken: ADMIN, protectReads: true }, agent, AGENT_A],
+  ["an agent", { adminToken: ADMIN, protectReads: true }, agentHeader, AGENT_A],
   [
     "an agent with every other credential",
     { identityHeader: "x-person" },
-    { ...agent, ...token, "x-person": "ana" },
+    { ...agentHeader, ...adminHeader, "x-person": "ana" },
     AGENT_A,
   ],
+  // Once the intent lists agents, an unknown bearer token is an error everywhere.
   ["an unknown bearer token", {}, { authorization: "Bearer x" }, { ...NOBODY, may: [] }],
 ])("%s", async (_, options, headers, expected) => {
   const api = await service({ intent: { principals }, ...options });
