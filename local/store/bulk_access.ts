@@ -47,9 +47,11 @@ export async function readMoveStateFromFiles(parts: StoreFiles): Promise<MoveSta
 
 /**
  * Opens and reads all files as of one moment; later replacements do not matter, since the files are open. If one was replaced
- * during the read, or the read failed, all are opened again, up to `TRIES` times. Errors: `StoreDamaged`.
+ * during the read, or the read failed, all are opened again, up to `TRIES` times; then the error of the last try is thrown, such as
+ * `StoreDamaged`.
  */
 async function examineUnchanged({ files, paths, sequences }: StoreFiles): Promise<ExaminedStore> {
+  // Opens files only for reading, and creates no folder.
   const reading: Files = { ...files, open: (path) => files.open(path, "read"), makeFolder: async () => undefined };
   const rejectCall = (): never => {
     throw new Error("a store that is only read needs no clock and no id");
@@ -84,6 +86,6 @@ export async function removeStore(files: Files, paths: Paths): Promise<void> {
   await files.syncFolder(paths.folder);
 }
 
-/** Checks that there is a store at a path. */
+/** Checks that there is a store at a path. While the active file is replaced, only sealed ones exist, the first with number 1. */
 export const storeExists = (files: Files, paths: Paths): boolean =>
   files.stat(paths.journal) !== undefined || files.stat(paths.segment(1)) !== undefined;

@@ -28,7 +28,10 @@ export interface Batch {
  */
 export function newBatch(sequences: readonly string[]): Batch {
   const changed = new Map<string, Map<string, Version>>();
-  /** The highest revision of a deletion that a later commit replaced, by collection; `Catalog.floor` must not lose it. */
+  /**
+   * The floor of a collection, above which new records begin: the highest revision of a deletion that a later commit of this
+   * batch replaced. Without it `Catalog.floor` would not include this revision.
+   */
   const floors = new Map<string, number>();
   const waiters: Waiter[] = [];
   let commits = 0;
@@ -43,7 +46,6 @@ export function newBatch(sequences: readonly string[]): Batch {
       for (const version of writes) {
         const byId = getInnerMap(changed, version.collection);
         const replaced = byId.get(version.id);
-        // New records of the collection must still begin above the revision of the replaced deletion.
         if (replaced && !replaced.json)
           floors.set(version.collection, Math.max(floors.get(version.collection) ?? 0, replaced.revision));
         byId.set(version.id, version);
@@ -55,12 +57,14 @@ export function newBatch(sequences: readonly string[]): Batch {
       for (const name of sequences) {
         const records = [...(changed.get(name)?.values() ?? [])];
         if (records.length === 0) continue;
+        // The line has only the first id: the others are the next numbers, and no record of a sequence is deleted.
         line.sequence(name, Number(records[0]!.id));
         for (const version of records) located.push([version, line.add(version.json!.text)]);
         changed.delete(name);
       }
       if (changed.size > 0) line.operations();
       for (const [collection, revision] of floors) {
+        // The journal states a floor as the deletion of an empty id.
         const floor = { collection, id: "", revision, json: undefined };
         located.push([floor, line.add(operationText(floor))]);
       }

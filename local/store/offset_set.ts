@@ -1,6 +1,6 @@
-/** A set of offsets in a file. */
+/** A set of offsets in a file: the compaction lists in it where the live records of a segment begin. */
 
-/** Offsets in a file. */
+/** Distinct offsets in one file. */
 export interface OffsetSet {
   readonly size: number;
   /** Adds an offset within the file. */

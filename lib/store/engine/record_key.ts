@@ -68,7 +68,7 @@ function compare(a: Uint8Array, b: Uint8Array): number {
 const smaller = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) < 0 ? a : b);
 const larger = <T extends Uint8Array>(a: T, b: T): T => (compare(a, b) > 0 ? a : b);
 
-/** Rejects a key that some engine could not store: an id is well-formed text of 1 to 1,000 bytes. Errors: `TypeError`. */
+/** Rejects a key that some engine could not store: an id is well-formed text of 1 to 1,000 bytes in UTF-8. Errors: `TypeError`. */
 export function requireValidKey({ collection, id }: Key): void {
   if (collection === "" || typeof id !== "string" || id === "")
     throw new TypeError(`${collection}/${id}: a record needs a collection and an id`);

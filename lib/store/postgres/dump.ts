@@ -7,6 +7,7 @@ import { borrow } from "./connection.ts";
 import { storeError } from "./errors.ts";
 import { listRecords } from "./rows.ts";
 
+// Rows with `deleted` are deletions; the highest revision among them is the floor of the collection.
 const COLLECTIONS = `select collection as name, coalesce(max(revision) filter (where deleted), 0)::float8 as floor
   from countersign_rows where store = $1 group by collection order by collection`;
 
@@ -22,6 +23,7 @@ export async function* dumpRecords({ pool, place, store }: Writer): AsyncGenerat
   } catch (error) {
     throw storeError(error, place);
   } finally {
+    // Rolls back the transaction, which only read.
     await giveUp();
   }
 }
