@@ -7,7 +7,10 @@ const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => sha256(con
 const isOdd = (n: number): boolean => n % 2 === 1;
 const half = (n: number): number => Math.floor(n / 2);
 
-/** Verifies that the tree of `second` leaves begins with the tree of `first` leaves. The variables `fn` and `sn` are those of the RFC. */
+/**
+ * Verifies by a proof that the tree of `second` leaves begins with the tree of `first` leaves, as every tree begins with the empty
+ * one. The variables `fn` and `sn` are those of the RFC.
+ */
 export function isConsistent(
   first: number,
   firstRoot: Uint8Array,

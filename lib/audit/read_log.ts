@@ -1,4 +1,8 @@
-/** Reads as much of the log into its index as a decision needs. Each entry is verified against its indexed neighbour. */
+/**
+ * Reads as much of the log into its index as a decision needs. Each entry is verified against its indexed neighbour. The index
+ * covers the entries after `after`. It has two ends: transactions, which may fail, move the `tentative` end; reads outside of them
+ * move the `durable` end.
+ */
 import { yieldToEventLoop } from "../kit/event_loop.ts";
 import type { Reads, Store } from "../store/store.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
@@ -8,7 +12,7 @@ import type { LogIndex } from "./log_index.ts";
 import { readSlice } from "./read_slice.ts";
 import { brokenLogError, rewrittenLogError, shortenedLogError } from "./tree.ts";
 
-/** Entries read before yielding to the event loop, within some milliseconds. */
+/** Entries read before yielding to the event loop, which takes some milliseconds. */
 const ENTRIES_PER_SLICE = 250;
 /** Maximum number of entries read within a transaction. */
 export const MAX_READ_IN_TRANSACTION = 250;
@@ -31,7 +35,7 @@ export async function requireIndexed(
   // A shorter log is examined outside the transaction: the read may be old, or the log's end was cut off.
   if (head.length < logIndex.durable.length) throw new LogNotIndexed(from);
   if (!logIndex.covers(head)) {
-    // The index read entries at or beyond the head in transactions that failed.
+    // The index read entries at or beyond the head in transactions that failed; without them it ends at `durable`.
     if (logIndex.tentative.length >= head.length) logIndex.reset();
     const after = logIndex.tentative.length;
     const limit = head.length - after;
@@ -41,7 +45,7 @@ export async function requireIndexed(
     if (!isNext) logIndex.reset();
     if (!isNext || logIndex.tentative.head !== head.head) throw new LogNotIndexed(from);
   }
-  // At its lowest, the index has no room for earlier entries.
+  // At its lowest, the index has no room for earlier entries, so repeating the decision would not help.
   if (from <= logIndex.after && logIndex.after > logIndex.lowest) throw new LogNotIndexed(from);
 }
 
