@@ -64,6 +64,7 @@ export async function readReadiness(
       findValueErrors(deps, records),
       findPromotionHolds(deps, changes),
     ]);
+  // The id of an index row is the key of its target, followed by the change id.
   const openIds = [...openRows].flatMap(([key, rows]) => rows.map(({ id }) => id.slice(key.length)));
   const visibleIds = new Set(await listVisibleIds(deps, openIds));
   const readiness = records.map((record, index) => {
@@ -88,9 +89,11 @@ export async function readReadiness(
       changesInForce: isApproved ? changesInForce : undefined,
     });
   });
+  // `reader` is set for an agent that may not read all changes.
   return deps.reader ? Promise.all(readiness.map((shown) => maskGates(deps, shown))) : readiness;
 }
 
+/** Masks the changes in the sentences of the gates that the reader may not see. */
 async function maskGates(deps: ChangesDeps, { gates, ...readiness }: ProvenReadiness): Promise<ProvenReadiness> {
   const sentences = gates.map(({ message }) => message);
   const masked = await maskOtherChanges(deps, sentences);
@@ -109,13 +112,14 @@ async function flagOutsideMandates(
   const product = deps.product!;
   return readLedger(deps, (ledger, evidence, head) => {
     const now = new Date(clock.now()).toISOString();
+    // No time of a decision is before that of the entries it is made from.
     const at = head.at > now ? head.at : now;
     const judging = { tx, product, at, ledger, evidence };
     return Promise.all(proven.map((change, index) => dropInvalidMandate(judging, change, records[index]!)));
   });
 }
 
-/** Judges the values of open changes as an apply would; reads no target system. */
+/** Judges the values of open changes as an apply would; reads no target system. Returns the errors by change id. */
 async function findValueErrors(
   deps: ChangesDeps,
   records: readonly ChangeRecord[],
@@ -138,6 +142,7 @@ async function findValueErrors(
   });
 }
 
+/** Returns what prevents the promotion of open changes, by change id. */
 async function findPromotionHolds(
   deps: ChangesDeps,
   changes: readonly Change[],

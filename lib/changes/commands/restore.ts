@@ -90,6 +90,7 @@ async function runRestore(deps: Caller["deps"], lease: RestoreLease, operand: Ch
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Unanswered) return { ok: false, error: message, outcome: "unanswered" };
     // The value may be set nevertheless: the fault may have come after the write.
+    // Without an answer it is still open.
     const result = await runWithTimeLimit((signal) => adapter.findRestore!(operand, lease.restore_id, signal)).catch(
       () => "open",
     );
@@ -133,6 +134,7 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
       if (!recorded) return createUnchangedError(before.change, transaction.product.intent);
       return { ...recorded, adapter: summarizeResults(before.change, restored) };
     },
+    // The values are set already, so the result is recorded under any clock.
     { ignoresClockLag: true },
   );
 

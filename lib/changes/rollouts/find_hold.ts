@@ -41,6 +41,7 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   // The spelling of targets matters only to an adapter that locates them.
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });
+  // Break-glass skips promotion, freeze and windows.
   if (isEmergencyApproved(proven, intent)) return undefined;
   const holds = [
     ...(await listPromotionHolds(transaction, change)),
@@ -49,6 +50,7 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   return catchError(() => requireNoHold(holds));
 }
 
+/** Returns the `AppError` that a judgement throws; other errors are faults and are thrown. */
 async function catchError(judge: () => void | Promise<void>): Promise<AppError | undefined> {
   try {
     await judge();
