@@ -1,4 +1,4 @@
-/** Adds the texts of memories of proposals, which are stored as change ids only. */
+/** Adds the texts of memories of proposals, each of which is stored as the id of its change (a string) only. */
 import { MAX_MEMORY_LENGTH, type Memory, type ProposalMemory } from "../projections/memory.ts";
 import { describeProposal } from "../projections/memory.ts";
 import { readVerifiedChanges } from "../changes/ledger/read_changes.ts";
@@ -19,6 +19,7 @@ export async function addProposalTexts(
 ): Promise<(Memory | undefined)[]> {
   const ids = rows.flatMap((row) => (isMemory(row) ? [] : row));
   const changes = ids.length === 0 ? [] : await find(ids);
+  // The changes are in the order of the rows without text.
   return rows.map((row) => (isMemory(row) ? row : makeMemory(changes.shift())));
 }
 

@@ -1,7 +1,7 @@
 /** The schema of a row of the capability map. */
 import * as z from "zod";
 
-/** An ability of the service, or the reason why it is missing; `enable_with` is the option that enables it. */
+/** An ability of the service; if it is missing, with the reason and the option that enables it (`enable_with`). */
 export const capabilitySchema = z
   .object({
     id: z.string().meta({ description: "What it is.", examples: ["product_adapter"] }),

@@ -6,17 +6,20 @@ import { remember } from "../projections/memory.ts";
 import type { OperationsDeps } from "./deps.ts";
 import { type Feedback, sumRatings, saveTask, readTask } from "./tasks.ts";
 
-/** Stored ratings of a task; the oldest are removed first. */
+/** Maximum number of ratings stored for a task; the oldest are removed first. */
 const MAX_RATINGS = 100;
 
-/** Stores a rating, which replaces an earlier one of the same named rater. Errors: 404 `task_not_found`, 400 `task_not_completed`. */
+/**
+ * Stores a rating. It replaces an earlier one of the same named rater; ratings without a name never replace each other. Errors: 404
+ * `task_not_found`, 400 `task_not_completed`.
+ */
 export async function rateTask(
   { store, clock }: OperationsDeps,
   { task_id, ...rating }: Omit<Feedback, "at"> & { task_id: string },
 ): Promise<{ task_id: string; feedback: Feedback; mean_rating: number }> {
   const at = new Date(clock.now()).toISOString();
   const newRating: Feedback = { ...rating, at };
-  const isEarlier = ({ rater }: Feedback): boolean =>
+  const isBySameRater = ({ rater }: Feedback): boolean =>
     rater !== null && newRating.rater !== null && normalizeName(rater) === normalizeName(newRating.rater);
   return store.transact(async (tx) => {
     const record = await readTask(tx, task_id);
@@ -26,7 +29,7 @@ export async function rateTask(
         task_id,
         current_status: status,
       });
-    const feedback = [...record.task.feedback.filter((other) => !isEarlier(other)), newRating].slice(-MAX_RATINGS);
+    const feedback = [...record.task.feedback.filter((other) => !isBySameRater(other)), newRating].slice(-MAX_RATINGS);
     await saveTask(tx, record, { ...record, task: { ...record.task, feedback } });
     const title = `Task ${task_id} was rated ${newRating.rating} of 5`;
     await addNotice({ store }, tx, { at, kind: "feedback", title, detail: newRating.comment, ref: task_id });

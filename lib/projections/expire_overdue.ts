@@ -12,6 +12,7 @@ const MAX_OVERDUE = 2000;
 export async function listOverdue(deps: ChangesDeps): Promise<{ pending_consent: string[]; approved: string[] }> {
   const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
   const isLimited = (consent_ttl_hours ?? approval_ttl_hours) !== undefined;
+  // -Infinity: no time is confirmed to have passed.
   const now = isLimited ? await readConfirmedTime(deps) : -Infinity;
   if (now === -Infinity) return { pending_consent: [], approved: [] };
   const momentBefore = (hours: number) => now - hours * HOUR_MS;

@@ -22,13 +22,14 @@ export interface NotificationFacts {
   /** The entry that records the event, if any. */
   entry?: DescribableEntry | undefined;
   missing: readonly MissingConsent[];
+  /** When the consent or the approval expires; in an emergency, when the review is due. */
   expires_at: string | null;
   /** People who may review it, if the intent names them. */
   reviewers?: readonly string[] | undefined;
   outcome?: Outcome | null | undefined;
   /** The consented and the current value of a drifted target; `current` is null for no value. */
   values?: { consented: unknown; current: { value: unknown } | null } | undefined;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch; decides whether an automatic apply is still ahead. */
   now?: number | undefined;
   /** `of_entry`: the notice contains no words of a user. */
   notice?: (Pick<ActivityRow, "title" | "detail" | "ref"> & { of_entry: boolean }) | undefined;
@@ -49,6 +50,7 @@ const joinText = (parts: readonly Part[]): string =>
 
 function describeForChange(facts: NotificationFacts, change: Change): string {
   const { entry, missing, expires_at, notice, now } = facts;
+  // A request for consent says more than its entry, the proposal.
   if (entry && facts.type !== "change.waiting_for_consent") return describeEntry(entry, change, facts);
   const subject = nameSubject(change);
   const proposed = `${subject}, proposed by ${formatProposer(change)}`;
@@ -86,6 +88,7 @@ function describeEntry(
   const { event, reason } = describe(entry);
   const isProposal = event_type === "change_proposed";
   const { decision } = typeof detail === "string" ? parseDetail(detail) : (detail as { decision?: string });
+  // Risk and reach matter for what happens now or may happen next.
   const isGrave = event_type === "change_applied" || decision === "approved";
   const cause = describeCause(event_type, reason);
   const proposed = isProposal ? "" : `, proposed by ${formatProposer(change)}`;
@@ -148,9 +151,10 @@ function describeExpiry({ missing, expires_at, now }: NotificationFacts, change:
 
 const nameSubject = (change: Change): string => joinText(nameChange(change));
 const formatProposer = (change: Change): string => joinText(nameProposer(change));
+/** `formatTime` begins with "on", which does not go with "until". */
 const describeUntil = (at: string | null): string => (at === null ? "" : ` until ${formatTime(at).replace("on ", "")}`);
 
-/** Describes risk, reversibility and reach of a change as its proposer stated them. */
+/** Describes risk, reversibility and reach of a change as its proposer stated them; of a pending change also its automatic apply. */
 function describeWeight(change: Change, now: number | undefined): string {
   const { risk, reversible, affected_users: reached, sets_nothing, status } = change;
   const parts = [
@@ -174,6 +178,7 @@ const describeStillMissing = (missing: readonly MissingConsent[]): string =>
 const listEmergencyApprovers = ({ approvals }: Change): string =>
   joinNames([...new Set(approvals.flatMap(({ approver, emergency }) => (emergency ? [approver] : [])))]);
 
+/** Names how a change ended, such as `withdrawn`; without an end, its status. */
 const nameEndedStatus = ({ status, resolution }: Change): string =>
   resolution ?? (status === "pending_consent" ? "pending" : status.replace("_", " "));
 

@@ -43,7 +43,7 @@ export const memorySchema = once(() =>
 );
 export type Memory = z.infer<ReturnType<typeof memorySchema>>;
 
-/** Missing items of a change with the day of its close, and items that were added late; `day` is null before the close. */
+/** The day on which a change was closed, null before; its missing items, and those that were added late. */
 export interface RecordStatus {
   day: string | null;
   missing: RecordItem[];
@@ -51,15 +51,16 @@ export interface RecordStatus {
 }
 
 /**
- * Returns the items that the record of a closed change needs, and the missing ones that were not added `late`. A change that the
- * rule for minor changes or a mandate approved needs no note, because no person decided. A change that was never applied, or whose
- * outcome ended before its horizon without a verdict, needs no verdict.
+ * Returns the items that the record of a closed change needs, and those of them that are missing; an item added `late` is not
+ * missing. A change needs no note if the rule for minor changes or a mandate approved it, because no person decided. It needs no
+ * verdict if it was never applied, or if its outcome ended before its horizon without a verdict.
  */
 export function checkRecord(
   change: ProjectedChange,
   outcome: Outcome | null,
   late: readonly RecordItem[] = [],
 ): { expected: RecordItem[]; missing: RecordItem[] } {
+  /** True for an item that is there; absent for one that is not needed. */
   const present: Partial<Record<RecordItem, boolean>> = {
     rationale: change.rationale.trim() !== "",
     decider: change.approver !== null && change.approver !== POLICY_EXPIRY,
@@ -93,6 +94,7 @@ export function countClosing(change: ProjectedChange, outcome: Outcome | null, l
 export function addGap(gaps: readonly Gap[], change_id: string, missing: RecordItem[], closed_at: string): Gap[] {
   const from = utcDay(Date.parse(closed_at) - (MEMORY_DAYS - 1) * DAY_MS);
   const all = missing.length > 0 ? [...gaps, { change_id, closed_at, missing }] : gaps;
+  // `from` is a day: as text it sorts before each time of this day.
   return all.filter((gap) => gap.closed_at >= from).slice(-MAX_GAPS);
 }
 
