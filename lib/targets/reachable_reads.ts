@@ -5,6 +5,7 @@ import { type Entry, TargetRejected, type TargetSystem, type TargetValue } from 
 
 /** Creates the reads of a system. Reads of a system on another machine (with `ping`) are repeated after a failure. */
 export function createReachableReads(system: TargetSystem, { observer, log }: TargetReports = {}) {
+  // Each of the two trackers logs nothing while the other one knows a problem, so a failure of the system is logged once.
   const connection = trackReachability(system.name, log, () => probed.problem() !== null);
   const probed = trackReachability(system.name, log, () => connection.problem() !== null);
   const runRecorded = async <T>(call: () => Promise<T>, isAboutEntry: boolean): Promise<T> => {
@@ -26,6 +27,7 @@ export function createReachableReads(system: TargetSystem, { observer, log }: Ta
       return runRecorded(() => (system.ping ? runWithRetries(readOnce, signal, onRetry) : readOnce()), true);
     },
 
+    /** Calls a remote system, to notice whether it can be reached. Never rejects: `findProblem` returns the problem. */
     async ping(signal: AbortSignal): Promise<void> {
       if (system.ping) await runRecorded(async () => system.ping!(signal), false).catch(() => undefined);
     },
