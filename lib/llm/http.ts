@@ -4,7 +4,7 @@ import { LlmFailed, abortError } from "./port.ts";
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Returns the base of the API's paths; `/v1` is appended to an address without a path. */
+/** Returns the base of the API's paths, without a slash at its end; `/v1` is appended to an address without a path. */
 export function apiBase(url: string): string {
   const { pathname, origin } = new URL(url);
   return pathname === "/" ? `${origin}/v1` : url.replace(/\/+$/, "");
@@ -45,7 +45,9 @@ export async function postJson(
   }
 }
 
+/** Returns the error of a failed call; `reason` describes a failure that was no abort. */
 function toLlmFailed(error: unknown, signal: AbortSignal, reason: string): LlmFailed {
+  // A call that was aborted with an `LlmFailed` fails with this reason.
   if (error instanceof LlmFailed) return error;
   return signal.aborted ? abortError(signal) : new LlmFailed(reason);
 }
