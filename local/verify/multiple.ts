@@ -1,4 +1,4 @@
-/** Tests for multiples with decimal arithmetic, in which 0.3 is three times 0.1. */
+/** Checks `multipleOf` of schemas with decimal arithmetic, in which 0.3 is three times 0.1. */
 
 /** Returns the digits of a number, and the power of ten to multiply them by. */
 function readDigits(number: number): [digits: bigint, power: number] {
