@@ -222,7 +222,7 @@ const BLOCKED_TITLES: Partial<Record<string, string>> = {
   review: "Can't review",
 };
 
-/** Lists the blocked actions, each with the reason; then, while approvals are missing, those that no longer count. */
+/** Lists the blocked actions with the reasons; then, while approvals are missing, how many no longer count. */
 export function listObstacles(change: ChangeDetail): [title: string, reason: string][] {
   const possibleApprovers = [...new Set(change.missing.flatMap(({ of }) => of))].join(" or ");
   const blocked = change.caller!.may_not.flatMap(({ action, reasons }): [string, string][] => {
