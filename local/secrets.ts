@@ -15,7 +15,7 @@ export class OptionError extends Error {
   }
 }
 
-/** Reads a secret from the variable `name`, or from the file that the variable `name_FILE` names. */
+/** Reads a secret from the variable `name`, or from the file that the variable `name_FILE` names; an empty variable is unset. */
 export function readSecret(env: Environment, name: string): string | undefined {
   const [value, path] = [env[name] || undefined, env[`${name}_FILE`] || undefined];
   if (path === undefined) return value && requireValidSecret(value, name);
@@ -23,11 +23,11 @@ export function readSecret(env: Environment, name: string): string | undefined {
   return readSecretFromFile(path, `${name}_FILE`);
 }
 
-/** Reads a secret from a file; `name` is the option or variable that names the file. */
+/** Reads and checks a secret from a file; `name` is the option or variable that names the file. */
 export const readSecretFromFile = (path: string, name: string): string =>
   requireValidSecret(readSecretFile(path, name), `${name} ${path}`);
 
-/** Reads a file without the line end that editors add. */
+/** Reads a file without the line end that editors add, and without checking the secret in it. */
 export function readSecretFile(path: string, name: string): string {
   try {
     return readFileSync(path, "utf8").replace(/\r?\n$/, "");

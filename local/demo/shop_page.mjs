@@ -7,7 +7,7 @@ const listSentences = ({ freeFrom, guests, deliveryDay }) => ({
   "page.delivery_day": deliveryDay ? "Order today, and it comes on Thursday" : "We deliver",
 });
 
-/** Returns the page, which reloads every two seconds. */
+/** Returns the page for the settings that `listSentences` takes; it reloads every two seconds. */
 export function renderShop(settings) {
   const items = Object.entries(listSentences(settings)).map(
     ([target, text]) => `<li data-target="${target}">${text}</li>`,
