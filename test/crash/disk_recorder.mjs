@@ -1,7 +1,7 @@
 /**
  * node --import disk_recorder.mjs PROGRAM: records each change of the files below DISK_FOLDER in the file DISK_RECORD, in the order
  * in which the program makes them, so that power cuts can be simulated. A record is a line of JSON, followed by the bytes of a
- * write. Writes and syncs are recorded before they begin and again when they are done.
+ * write. Writes, syncs, renames and removals are recorded before they begin, and again (`done` with the same id) when they are done.
  */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -21,6 +21,7 @@ function appendRecord(entry, data) {
 }
 
 const isRecorded = (path) => typeof path === "string" && resolve(path).startsWith(join(folder, "/"));
+/** The folder itself is opened too, to sync it. */
 const isInFolder = (path) => isRecorded(path) || (typeof path === "string" && resolve(path) === folder);
 
 /** Records an operation before and after it, so that a cut may fall between the two. */
