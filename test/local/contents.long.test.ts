@@ -13,7 +13,9 @@ const folder = mkdtempSync(join(tmpdir(), "contents-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let api: TestService;
+/** An export of five entries: the intent in force, three proposals, the denial of the first; contents follow the first four. */
 let lines: string[];
+/** Ids of the three changes. */
 let ids: string[];
 beforeAll(async () => {
   api = await service();
@@ -26,6 +28,7 @@ beforeAll(async () => {
 
 const splitLines = (text: string): string[] => text.trimEnd().split("\n");
 const joinLines = (changed: readonly string[]): string => changed.map((line) => `${line}\n`).join("");
+/** Returns the index of the line with a change's content; findings number lines from 1. */
 const contentLine = (id: string): number => lines.findIndex((line) => line.startsWith(`{"change_id":"${id}"`));
 
 /** Files verified here, which the Python verifier checks at the end in one process. */
@@ -94,6 +97,7 @@ describe("a defect is reported:", () => {
   test("contents after another entry, twice, or before their entry", async () => {
     const [first, second] = [contentLine(ids[0]!), contentLine(ids[1]!)];
     const swapped = lines.with(first, lines[second]!).with(second, lines[first]!);
+    // Each of the two is in a place where no content of its change is expected, and the expected one is missing.
     expect((await verifyLines(swapped)).findings.map(({ rule }) => rule)).toEqual([
       "form",
       "content",
@@ -133,7 +137,8 @@ describe("a defect is reported:", () => {
       verdict: "consistent",
       contents: { changes: 1, intents: 1, unfit: 0, missing: 0, erased: 1, erased_changes: [change_id] },
     });
-    const line = exported.findIndex((text) => text.includes('"erased":{'));
+    const line = exported.findIndex((exportedLine) => exportedLine.includes('"erased":{'));
+    // The finding is reported at the entry of the erasure, which is the last line.
     expect(
       (await verifyLines(exported.with(line, exported[line]!.replace("ui.banner", "ui.Banner")))).findings,
     ).toMatchObject([
@@ -145,7 +150,7 @@ describe("a defect is reported:", () => {
     ]);
   });
 
-  test("findings name the line of an entry, also with contents between entries", async () => {
+  test("an edited entry, with its line in the file, contents included", async () => {
     const line = lines.findIndex((text) => text.includes('"consent_decision"'));
     const report = await verifyLines(lines.with(line, lines[line]!.replace('"tenant":"t1"', '"tenant":"t2"')));
     expect(report.findings).toMatchObject([{ line: line + 1, entry: 5, rule: "current_hash" }]);
@@ -159,7 +164,7 @@ describe("a defect is reported:", () => {
   });
 });
 
-/** Returns the lines with one entry's detail forged and all hashes computed again. */
+/** Returns the lines with the detail of the first entry of an event forged, and all hashes computed again. */
 function forgeDetail(event: string, forge: (detail: string) => string): string[] {
   let previous_hash = "0".repeat(64);
   let isForged = false;
@@ -181,6 +186,7 @@ describe("a detail that JSON parsers read differently gets the same verdict from
   test.each([
     ["NaN", "change_proposed", addMembers('"x":NaN'), "bad"],
     ["Infinity", "intent_in_force", addMembers('"x":-Infinity'), "bad"],
+    // Python rejects integers of more than 4300 digits by default.
     ["a number of five thousand digits", "change_proposed", addMembers(`"x":${"1".repeat(5000)}`), "consistent"],
     ["a list of one digest", "change_proposed", wrapInList("digest"), "bad"],
     ["a list of one manifest's hash", "intent_in_force", wrapInList("manifest_hash"), "bad"],

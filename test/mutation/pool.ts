@@ -5,6 +5,7 @@ import type { PoolRunnerInitializer, PoolWorker } from "vitest/node";
 
 let thread: Worker | undefined;
 
+/** The pool. Its thread stays when Vitest stops a worker; only the listeners of this worker are removed. */
 export const lastingPool: PoolRunnerInitializer = {
   name: "lasting",
   createPoolWorker({ env, execArgv }): PoolWorker {

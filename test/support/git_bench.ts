@@ -13,7 +13,7 @@ export const neverAborted = new AbortController().signal;
 /** A clock that always shows the same time. */
 export const clock = { now: () => Date.UTC(2026, 0, 2) };
 
-/** A change that sets `config/limits.json`. */
+/** The change `chg_a`, which sets `config/limits.json` in a system of `gitBench`. */
 export const change = (value: unknown, overrides: Partial<Change> = {}): Change =>
   ({ change_id: "chg_a", tenant_id: "t1", kind: "config", target: "limits", value, ...overrides }) as Change;
 

@@ -36,7 +36,8 @@ describe.skipIf(!browser)("protected reads", () => {
     page.on("response", (answer) => answer.status() === 401 && rejectedUrls.push(answer.url()));
     await freshness(page, "Live").waitFor();
 
-    // Without a reload: the event stream is requested with the token. The tokens of the cases differ in length, and so the targets.
+    // Without a reload: the event stream is requested with the token. The tokens of the two cases differ in length, which names the
+    // target of each.
     await service.propose({ target: `limits.${token.length}`, tenant_id: "t2" });
     await page.getByText(`pat asks to change limits.${token.length} for tenant t2`).waitFor();
 
@@ -48,6 +49,7 @@ describe.skipIf(!browser)("protected reads", () => {
     expect(readFileSync(await download.path(), "utf8")).toContain(`limits.${token.length}`);
     expect(rejectedUrls).toEqual([]);
     expect(requestedUrls.filter((address) => address.includes(token))).toEqual([]);
+    // After a reload the page does not ask for the token again.
     await page.reload();
     await page.getByRole("heading", { name: "Entries" }).waitFor();
   });

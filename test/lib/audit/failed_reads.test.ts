@@ -63,4 +63,5 @@ test("a read that fails because a record is damaged is a breach", async () => {
   await api.propose();
   fail(new RecordDamaged("a record is not where the journal had it"));
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 1 });
+  expect(api.deps.integrity.breach).toBeDefined();
 });

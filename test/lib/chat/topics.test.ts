@@ -1,4 +1,4 @@
-/** Orders in chat messages: an action's verb orders it, and a past form describes changes. */
+/** Orders in chat messages: an action's verb orders it; a past form or a noun describes changes, and orders nothing. */
 import { expect, test } from "vitest";
 import { findAction } from "../../../lib/chat/topics.ts";
 
@@ -6,6 +6,7 @@ test.each([
   ["approve it", "approve"],
   ["please roll back chg_1", "rollback"],
   ["consent to the banner", "approve"],
+  // Chinese for "approve this change".
   ["批准这个变更", "approve"],
   ["approved by ana", undefined],
   ["revoked by bo", undefined],
@@ -13,6 +14,6 @@ test.each([
   ["denied by ana", undefined],
   ["applied in October", undefined],
   ["approvals of ana", undefined],
-])("%s orders %s", (message, verb) => {
+])("the message %j orders the action %j", (message, verb) => {
   expect(findAction(message)?.verb).toBe(verb);
 });

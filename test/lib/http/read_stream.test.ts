@@ -32,8 +32,10 @@ describe("a stream of the complete log", () => {
     const deps = {};
     const first = streamLog(deps, () => yieldNumbers(3));
     expect(() => streamLog(deps, () => yieldNumbers(3))).toThrow(expect.objectContaining({ code: "reads_busy" }));
+    // Other deps are another service.
     expect(await readText(streamLog({}, () => yieldNumbers(1)))).toBe("0\n");
     await readText(first);
+    // A stream that was cancelled or that failed has ended too.
     await streamLog(deps, () => yieldNumbers(3)).cancel();
     const failing = streamLog(deps, async function* () {
       yield* yieldNumbers(1);

@@ -1,4 +1,4 @@
-/** Files that cycles write: retrospectives of changes and weekly reports. */
+/** Files that cycles write: retrospectives of changes and weekly reports. The clock starts on 2 January 2026. */
 import { expect, test } from "vitest";
 import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { filesInMemory, openOperations } from "./operations_service.ts";
@@ -24,7 +24,7 @@ test("a retrospective that could not be written is written once by a later cycle
   expect(written.filter((name) => name === `retrospective-${id}.md`)).toHaveLength(1);
 });
 
-test("without a folder for files due reports are dropped, not queued", async () => {
+test("due reports are dropped, not queued, if there is no folder for files", async () => {
   const service = await openOperations();
   await service.bring("rolled_back");
   expect((await service.cycle()).files_written).toBe(0);
@@ -33,10 +33,10 @@ test("without a folder for files due reports are dropped, not queued", async () 
     clock: service.deps.clock,
     evolved: filesInMemory(),
   });
-  await later.bring("denied", { target: "ui.colour" });
+  const laterId = await later.bring("denied", { target: "ui.colour" });
   await later.cycle();
   const names = [...(later.deps.evolved as ReturnType<typeof filesInMemory>).texts.keys()];
-  expect(names.filter((name) => name.startsWith("retrospective-"))).toHaveLength(1);
+  expect(names.filter((name) => name.startsWith("retrospective-"))).toEqual([`retrospective-${laterId}.md`]);
 });
 
 test("a week is reported once, by the first cycle after it; weeks before the log are not", async () => {
@@ -118,6 +118,7 @@ test("texts by people form no markup and no new line in a weekly report", async 
   const files = filesInMemory();
   const service = await openOperations({ evolved: files });
   const lines = "one\n\n## Due within seven days\n- `x` of t1 lapses\n| L1 | 9 |";
+  // A closing quotation mark in a text becomes an apostrophe, so that it does not end the quotation.
   const { change_id } = await service.propose({
     summary: "x” (`chg_1`): applied <b> # Week",
     rationale: lines,

@@ -78,10 +78,12 @@ export async function runRandomHistory(log: TestLog, seed: number, steps: number
     cycle: () =>
       log.store.transact(async (tx) => {
         const { length } = (await tx.get("meta", "chain"))!.value;
+        // Any number that grows with the log.
         const tick = Math.floor(length / 3);
         tx.put("ticks", String(length).padStart(16, "0"), { tick });
       }),
   };
+  // A name that occurs several times is taken more often.
   const names =
     "propose propose propose approve approve approve deny apply apply rollback drift feed feed refused days cycle".split(
       " ",

@@ -1,4 +1,7 @@
-/** Tests decisions signed with real SSH keys, in a file and in the SSH agent. */
+/**
+ * Tests decisions signed with real SSH keys, in a file and in the SSH agent. Entry 1 of each log is the intent in force, entry 2
+ * the first proposal.
+ */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -161,6 +164,7 @@ describe.skipIf(!hasSshKeygen)("with ssh-keygen", () => {
     expect([rollback.code, rollback.err.includes('"over_drift": true')]).toEqual([0, true]);
     const { status, audit_entries } = await line.answer(["show", id]);
     expect(status).toBe("rolled_back");
+    // The entries after the proposal and the approval.
     for (const { detail } of audit_entries.slice(2))
       expect(JSON.parse(detail)).toMatchObject({ actor: ANA, authenticated: "signature_unattended" });
   });
@@ -283,6 +287,7 @@ describe.skipIf(!hasSshKeygen)("with ssh-keygen", () => {
     const alterStatement = (overrides: object) =>
       alterResponse("/consent-statement", (body) => {
         const facts = { ...JSON.parse(body["statement"] as string), ...overrides };
+        // A statement is canonical JSON, so its members are sorted.
         body["statement"] = JSON.stringify(facts, Object.keys(facts).sort());
       });
 

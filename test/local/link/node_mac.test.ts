@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { portableMac } from "../../../lib/link/keys.ts";
 import { nodeMac } from "../../../local/link/node_mac.ts";
 
-test("Node's HMAC equals the portable implementation for every length of data", () => {
+test("Node's HMAC equals the portable implementation for data of 0 to 299 bytes", () => {
   const key = Uint8Array.from({ length: 32 }, (_, i) => i * 7);
-  const [own, portable] = [nodeMac(key), portableMac(key)];
+  const [computeByNode, computePortably] = [nodeMac(key), portableMac(key)];
   for (let length = 0; length < 300; length++) {
     const data = Uint8Array.from({ length }, (_, i) => i);
-    expect(Uint8Array.from(own(data))).toEqual(portable(data));
+    expect(Uint8Array.from(computeByNode(data))).toEqual(computePortably(data));
   }
 });

@@ -16,8 +16,8 @@ const newPaths = async (): Promise<{ path: string; journal: string }> => {
 const put = (store: AnyFileStore, id: string) => store.transact((tx) => tx.put("notes", id, { id }));
 const ids = async (store: AnyFileStore): Promise<string[]> =>
   (await store.list("notes", { limit: 1000 })).map(({ id }) => id);
-const expectUnavailable = (change: Promise<unknown>): Promise<unknown> =>
-  expect(change).rejects.toThrow(StoreUnavailable);
+const expectUnavailable = (write: Promise<unknown>): Promise<unknown> =>
+  expect(write).rejects.toThrow(StoreUnavailable);
 
 test("a store that another process opened later rejects writes, with the reason", async () => {
   const { path } = await newPaths();
@@ -71,6 +71,7 @@ test("a commit written while another process opens the store is read, and not tr
   let commit: Promise<unknown> | undefined;
   const files: Files = {
     ...nodeFiles,
+    // A store lengthens the journal when it opens, after it has read it.
     async lengthen(name) {
       await (commit ??= put(first, "b"));
       await nodeFiles.lengthen(name);
@@ -89,6 +90,7 @@ test("a journal that another process keeps writing is not opened and not truncat
   const first = await openTestStore(path);
   await put(first, "a");
   const fd = await nodeFiles.open(journal, "write");
+  // The journal ends with zeros, which are reserved for later lines.
   let end = (await readFile(journal)).findLastIndex((byte) => byte !== 0) + 1;
   const files: Files = {
     ...nodeFiles,
@@ -129,12 +131,12 @@ test("a batch during whose sync another process opened the store is not acknowle
 test.each([
   ["replaced", async (journal: string) => rename(`${journal}.copy`, journal), "is another file than the one"],
   ["removed", async (journal: string) => rm(journal), "is gone"],
-] as const)("a store whose journal was %s rejects writes", async (_, change, reason) => {
+] as const)("a store whose journal was %s rejects writes", async (_, damage, reason) => {
   const { path, journal } = await newPaths();
   const store = await openTestStore(path);
   await put(store, "a");
   await copyFile(journal, `${journal}.copy`);
-  await change(journal);
+  await damage(journal);
   const error: Error = await put(store, "b").then(
     () => expect.unreachable(),
     (caught: Error) => caught,

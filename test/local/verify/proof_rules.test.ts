@@ -8,6 +8,7 @@ type Detail = Record<string, unknown>;
 
 const [ANA, EVE, PHONE] = [sshSigner(), sshSigner(), passkey()];
 const POLICY = parseKeys({ ana: { keys: [PHONE.key, ANA.key] }, bo: {} });
+/** Returns the fingerprint of a key, by which entries name it. */
 const idOf = (key: { public_key: string; type: string }): string =>
   fingerprint(
     key.type === "ssh"
@@ -27,6 +28,7 @@ const writeStatement = (members: Detail): string => {
 };
 
 const PLACE = { place: "", system: "file", target: "ui", tenant_id: "*" };
+/** Returns the proposal of change `c1`, whose members each consent to it states. */
 const makeProposals = (): Map<string, never> =>
   new Map([["c1", { places: [PLACE], apply_when: "approved" }]]) as Map<string, never>;
 
@@ -40,11 +42,12 @@ function findFault(eventType: string, detail: Detail, statement: Detail | string
   return finding?.message;
 }
 
-const OTHER = "its statement does not match the entry";
-const BY = { approver: "ana" };
-const OF = { approver: "ana", change_id: "c1", digest: "d" };
-const CONSENT = { ...OF, places: [PLACE], apply_when: "approved" };
-const approval = (more: Detail = {}) => ({ ...BY, decision: "approved", digest: "d", ...more });
+const MISMATCH = "its statement does not match the entry";
+const BY_ANA = { approver: "ana" };
+/** Members of statements about change `c1`. In all but an erasure the signer is the `approver`, also if the entry has an `actor`. */
+const ON_CHANGE = { approver: "ana", change_id: "c1", digest: "d" };
+const CONSENT = { ...ON_CHANGE, places: [PLACE], apply_when: "approved" };
+const approval = (more: Detail = {}) => ({ ...BY_ANA, decision: "approved", digest: "d", ...more });
 
 /** Each event with its detail and what Ana had to sign. */
 const SIGNED: [event: string, detail: Detail, statement: Detail][] = [
@@ -53,27 +56,27 @@ const SIGNED: [event: string, detail: Detail, statement: Detail][] = [
   ["consent_decision", approval({ emergency: true }), { ...CONSENT, decision: "approve_emergency" }],
   ["consent_decision", approval({ seen: ["mail"] }), { ...CONSENT, decision: "approve", seen: ["mail"] }],
   ["consent_decision", approval({ seen: [] }), { ...CONSENT, decision: "approve", seen: [] }],
-  ["consent_decision", approval({ decision: "denied" }), { ...OF, decision: "deny" }],
-  ["consent_decision", approval({ decision: "denied", emergency: true }), { ...OF, decision: "deny" }],
-  ["consent_decision", approval({ decision: "withdrawn" }), { ...OF, decision: "withdraw" }],
-  ["consent_decision", approval({ decision: "revoked", seen: ["mail"] }), { ...OF, decision: "revoke" }],
-  ["change_proposed", { proposer: "ana", digest: "d" }, { ...BY, decision: "propose", digest: "d" }],
+  ["consent_decision", approval({ decision: "denied" }), { ...ON_CHANGE, decision: "deny" }],
+  ["consent_decision", approval({ decision: "denied", emergency: true }), { ...ON_CHANGE, decision: "deny" }],
+  ["consent_decision", approval({ decision: "withdrawn" }), { ...ON_CHANGE, decision: "withdraw" }],
+  ["consent_decision", approval({ decision: "revoked", seen: ["mail"] }), { ...ON_CHANGE, decision: "revoke" }],
+  ["change_proposed", { proposer: "ana", digest: "d" }, { ...BY_ANA, decision: "propose", digest: "d" }],
   [
     "emergency_reviewed",
-    { ...BY, digest: "d", verdict: "accepted" },
-    { ...OF, decision: "review", verdict: "accepted" },
+    { ...BY_ANA, digest: "d", verdict: "accepted" },
+    { ...ON_CHANGE, decision: "review", verdict: "accepted" },
   ],
-  ["note_added", { actor: "ana", digest: "d", item: "kpi" }, { ...OF, decision: "note", item: "kpi" }],
-  ["value_restored", { actor: "ana", digest: "d" }, { ...OF, decision: "restore" }],
-  ["change_applied", { actor: "ana", digest: "d" }, { ...OF, decision: "apply" }],
-  ["change_apply_failed", { actor: "ana", digest: "d" }, { ...OF, decision: "apply" }],
-  ["change_rolled_back", { actor: "ana", digest: "d" }, { ...OF, decision: "rollback" }],
+  ["note_added", { actor: "ana", digest: "d", item: "kpi" }, { ...ON_CHANGE, decision: "note", item: "kpi" }],
+  ["value_restored", { actor: "ana", digest: "d" }, { ...ON_CHANGE, decision: "restore" }],
+  ["change_applied", { actor: "ana", digest: "d" }, { ...ON_CHANGE, decision: "apply" }],
+  ["change_apply_failed", { actor: "ana", digest: "d" }, { ...ON_CHANGE, decision: "apply" }],
+  ["change_rolled_back", { actor: "ana", digest: "d" }, { ...ON_CHANGE, decision: "rollback" }],
   [
     "change_rolled_back",
     { actor: "ana", digest: "d", over_drift: true },
-    { ...OF, decision: "rollback", over_drift: true },
+    { ...ON_CHANGE, decision: "rollback", over_drift: true },
   ],
-  ["change_rollback_failed", { actor: "ana", digest: "d" }, { ...OF, decision: "rollback" }],
+  ["change_rollback_failed", { actor: "ana", digest: "d" }, { ...ON_CHANGE, decision: "rollback" }],
   ["service_frozen", { actor: "ana" }, { actor: "ana", decision: "freeze" }],
   ["service_frozen", { actor: "ana", until: AT }, { actor: "ana", decision: "freeze", until: AT }],
   ["service_frozen", { actor: "ana", until: null }, { actor: "ana", decision: "freeze" }],
@@ -90,11 +93,19 @@ const SIGNED: [event: string, detail: Detail, statement: Detail][] = [
     { actor: "ana", values: { a: 1, b: -0.5 } },
     { actor: "ana", decision: "feed_kpis", kpis: { a: 1, b: -0.5 } },
   ],
-  ["stage_advanced", { actor: "ana", digest: "d", step: 1 }, { ...OF, decision: "stage", action: "advance", step: 1 }],
-  ["stage_resumed", { actor: "ana", digest: "d", step: 1 }, { ...OF, decision: "stage", action: "resume", step: 1 }],
-  ["stage_held", { actor: "ana", digest: "d", step: 2 }, { ...OF, decision: "stage", action: "hold", step: 2 }],
+  [
+    "stage_advanced",
+    { actor: "ana", digest: "d", step: 1 },
+    { ...ON_CHANGE, decision: "stage", action: "advance", step: 1 },
+  ],
+  [
+    "stage_resumed",
+    { actor: "ana", digest: "d", step: 1 },
+    { ...ON_CHANGE, decision: "stage", action: "resume", step: 1 },
+  ],
+  ["stage_held", { actor: "ana", digest: "d", step: 2 }, { ...ON_CHANGE, decision: "stage", action: "hold", step: 2 }],
   // The rollout may have advanced since the person signed the hold.
-  ["stage_held", { actor: "ana", digest: "d", step: 2 }, { ...OF, decision: "stage", action: "hold", step: 0 }],
+  ["stage_held", { actor: "ana", digest: "d", step: 2 }, { ...ON_CHANGE, decision: "stage", action: "hold", step: 0 }],
 ];
 
 test.each(SIGNED)("%s with %j needs the statement with %j", (event, detail, statement) => {
@@ -104,14 +115,14 @@ test.each(SIGNED)("%s with %j needs the statement with %j", (event, detail, stat
 test.each(SIGNED)(
   "%s with %j: the statement %j with a member more, less or other is rejected",
   (event, detail, statement) => {
-    expect(findFault(event, detail, { ...statement, extra: "x" })).toBe(OTHER);
+    expect(findFault(event, detail, { ...statement, extra: "x" })).toBe(MISMATCH);
     for (const name of Object.keys(statement)) {
       const { [name]: _, ...less } = statement;
-      expect(findFault(event, detail, less), `without ${name}`).toBe(OTHER);
-      expect(findFault(event, detail, { ...statement, [name]: "other" }), `another ${name}`).toBe(OTHER);
+      expect(findFault(event, detail, less), `without ${name}`).toBe(MISMATCH);
+      expect(findFault(event, detail, { ...statement, [name]: "other" }), `another ${name}`).toBe(MISMATCH);
     }
     for (const name of ["v", "origin", "note", "manifest_hash"])
-      expect(findFault(event, detail, { ...statement, [name]: "other" }), `another ${name}`).toBe(OTHER);
+      expect(findFault(event, detail, { ...statement, [name]: "other" }), `another ${name}`).toBe(MISMATCH);
   },
 );
 
@@ -120,28 +131,28 @@ test.each<[what: string, event: string, detail: Detail, statement: Detail]>([
     "a hold above the step",
     "stage_held",
     { actor: "ana", digest: "d", step: 2 },
-    { ...OF, decision: "stage", action: "hold", step: 3 },
+    { ...ON_CHANGE, decision: "stage", action: "hold", step: 3 },
   ],
   [
     "a hold below step 0",
     "stage_held",
     { actor: "ana", digest: "d", step: 2 },
-    { ...OF, decision: "stage", action: "hold", step: -1 },
+    { ...ON_CHANGE, decision: "stage", action: "hold", step: -1 },
   ],
   [
     "an advance to an earlier step",
     "stage_advanced",
     { actor: "ana", digest: "d", step: 2 },
-    { ...OF, decision: "stage", action: "advance", step: 1 },
+    { ...ON_CHANGE, decision: "stage", action: "advance", step: 1 },
   ],
   [
     "a step that is no integer",
     "stage_advanced",
     { actor: "ana", digest: "d", step: 1.5 },
-    { ...OF, decision: "stage", action: "advance", step: 1.5 },
+    { ...ON_CHANGE, decision: "stage", action: "advance", step: 1.5 },
   ],
   [
-    "a length that is no integer",
+    "a length that is no integer, with a head in a list",
     "loss_accepted",
     { actor: "ana", length: "0", head: ["h"] },
     { actor: "ana", decision: "accept_loss", length: "0", head: ["h"] },
@@ -156,7 +167,7 @@ test.each<[what: string, event: string, detail: Detail, statement: Detail]>([
     "over_drift that is false",
     "change_rolled_back",
     { actor: "ana", digest: "d", over_drift: false },
-    { ...OF, decision: "rollback", over_drift: false },
+    { ...ON_CHANGE, decision: "rollback", over_drift: false },
   ],
   [
     "a KPI that is no number",
@@ -184,7 +195,7 @@ test.each<[what: string, event: string, detail: Detail, statement: Detail]>([
     { ...CONSENT, decision: "approve", seen: true },
   ],
 ])("%s is rejected, even where entry and statement agree", (_, event, detail, statement) => {
-  expect(findFault(event, detail, statement)).toBe(OTHER);
+  expect(findFault(event, detail, statement)).toBe(MISMATCH);
 });
 
 test.each<[string, unknown]>([
@@ -197,7 +208,7 @@ test.each<[string, unknown]>([
   const statement = writeStatement({ ...CONSENT, decision: "approve", places });
   const detail = { ...approval(), manifest_hash: "m", statement, proof: ANA.sign(statement), key: KEY };
   const proposals = new Map([["c1", { places, apply_when: "approved" }]]);
-  expect(createProofCheck(POLICY, proposals).check(makeEntry("consent_decision", detail), 1)?.message).toBe(OTHER);
+  expect(createProofCheck(POLICY, proposals).check(makeEntry("consent_decision", detail), 1)?.message).toBe(MISMATCH);
 });
 
 test("the facts of a proposal are those of its first entry", () => {
@@ -212,25 +223,28 @@ test("the facts of a proposal are those of its first entry", () => {
 test("a statement that is no JSON object, or has no time, is rejected", () => {
   const text = writeStatement({ ...CONSENT, decision: "approve", at: undefined });
   for (const statement of ["", "x", "null", "[]", text])
-    expect(findFault("consent_decision", approval(), statement)).toBe(OTHER);
+    expect(findFault("consent_decision", approval(), statement)).toBe(MISMATCH);
 });
 
 test("a decision of the service itself needs no signature, and can have none", () => {
-  const expired = { ...BY, decision: "expired", digest: "d" };
+  const expired = { ...BY_ANA, decision: "expired", digest: "d" };
   expect(createProofCheck(POLICY).check(makeEntry("consent_decision", expired), 1)).toBeUndefined();
-  expect(findFault("consent_decision", expired, { ...CONSENT, decision: "expired" })).toBe(OTHER);
+  expect(findFault("consent_decision", expired, { ...CONSENT, decision: "expired" })).toBe(MISMATCH);
 });
 
-const STATEMENT = writeStatement({ ...OF, decision: "deny" });
+const STATEMENT = writeStatement({ ...ON_CHANGE, decision: "deny" });
 const denial = (more: Detail): Detail => ({
-  ...OF,
+  ...ON_CHANGE,
   decision: "denied",
   manifest_hash: "m",
   statement: STATEMENT,
   ...more,
 });
 
-/** Returns the finding about a denial, and the counts that are not 0. */
+/**
+ * Returns the finding about a denial, and the counts that are not 0. `intent`: the principals that the log's entry of the intent
+ * names, by which a verifier without a policy judges.
+ */
 function judgeDenial(detail: Detail, policy: typeof POLICY | null = POLICY, intent?: Detail): unknown[] {
   const check = createProofCheck(policy ?? undefined);
   if (intent) check.check(makeEntry("intent_in_force", { manifest_hash: "m", principals: intent }), 1);
@@ -255,13 +269,13 @@ test.each<[signer: string, more: Detail, message: string | undefined, counts: De
   ["nobody, by a name with keys", { statement: undefined }, undefined, { unsigned: 1 }],
   ["nobody, by a name without keys", { statement: undefined, approver: "bo" }, undefined, {}],
   [
-    "a key of nobody",
+    "a key that no name has",
     { proof: EVE.sign(STATEMENT), key: KEY },
     "its proof was made by no key that the policy lists for ana",
     {},
   ],
   [
-    "a passkey of nobody",
+    "a passkey that no name has",
     { proof: passkey().sign(STATEMENT), key: KEY },
     "its proof was made by no key that the policy lists for ana",
     {},
@@ -284,7 +298,7 @@ test.each<[signer: string, more: Detail, message: string | undefined, counts: De
     "its proof is not a valid signature of its statement",
     {},
   ],
-  ["a text", { proof: "x", key: KEY }, "its proof is not a valid signature of its statement", {}],
+  ["a text in place of a proof", { proof: "x", key: KEY }, "its proof is not a valid signature of its statement", {}],
 ])("with a policy, a denial signed by %s is judged by its keys", (_, more, message, counts) => {
   expect(judgeDenial(denial(more))).toEqual([message, counts]);
 });
@@ -292,7 +306,7 @@ test.each<[signer: string, more: Detail, message: string | undefined, counts: De
 const NAMED = { ana: { kind: "person", keys: [KEY, idOf(PHONE.key)] } };
 const NOT_LISTED = "its key is not one that the log lists for ana";
 
-// The log lists hashes of keys. An SSH signature contains its key, which can be hashed; that of a passkey does not.
+// The log lists hashes of keys. An SSH signature contains its key, which can be hashed; a passkey's signature does not.
 test.each<[signer: string, more: Detail, message: string | undefined, counts: Detail]>([
   ["an SSH key", { proof: ANA.sign(STATEMENT), key: KEY }, undefined, { as_named: 1 }],
   ["a passkey", { proof: PHONE.sign(STATEMENT), key: idOf(PHONE.key) }, undefined, { not_checked: 1 }],
@@ -319,7 +333,7 @@ test("an event that decides nothing is not read, unless it has a proof", () => {
   const check = (eventType: string, detail: string) =>
     createProofCheck(POLICY).check({ ...(makeEntry(eventType, {}) as object), detail } as never, 1)?.message;
   expect(check("monitoring_cycle", "no JSON")).toBeUndefined();
-  expect(check("monitoring_cycle", '{"proof":{}}')).toBe(OTHER);
+  expect(check("monitoring_cycle", '{"proof":{}}')).toBe(MISMATCH);
   expect(check("consent_decision", "no JSON")).toBe("its detail is not a JSON object, so its decision cannot be read");
   for (const detail of ['{"decision":"x","approver":"ana"}', '{"decision":"denied"}', "{}"])
     expect(check("consent_decision", detail)).toBe("its detail lacks a valid decision or approver");

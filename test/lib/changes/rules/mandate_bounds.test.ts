@@ -1,4 +1,7 @@
-/** The bounds of a mandate: changes inside of them, and the first bound that a change outside breaks. */
+/**
+ * The bounds of a mandate: changes inside of them, and the first bound that a change outside breaks. In titles and messages `it` is
+ * the mandate.
+ */
 import { expect, test } from "vitest";
 import { findBoundViolation } from "../../../../lib/changes/rules/mandate_bounds.ts";
 
@@ -19,6 +22,7 @@ const plan = (...targets: string[]) => ({
   sets: targets.map((target) => ({ tenant_id: "t2", target, value: 1 })),
 });
 
+/** Members that replace those of CHANGE, BOUNDS and the facts; `signedSystems` are those that the mandate's signers saw. */
 interface Overrides {
   change?: object;
   bounds?: object;
@@ -129,7 +133,7 @@ test.each<[string, Overrides, string, string]>([
         { facts: { places: [LOCATION], systems: [{ ...FLAGS, address: "file:other.json" }] } },
       ],
       [
-        "at a location of the second of two signed systems",
+        "at a location of a signed system that is gone, while another one has its address",
         {
           signedSystems: [{ name: "other", address: "file:flags.json" }, FLAGS],
           facts: { places: [LOCATION], systems: [{ name: "other", address: "file:flags.json" }] },

@@ -9,7 +9,7 @@ const parseTime = (time: string): number => Date.parse(time);
 const makeWindows = (windows: Manifest) => makeIntent({ policy: { windows } }).intent.policy.windows;
 const OFFICE = { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", to: "17:00", tz: "Europe/Berlin" };
 
-test("without windows applies are always allowed", () => {
+test("applies are always allowed without windows", () => {
   expect(findClosure(makeIntent().intent.policy.windows, 0)).toBeUndefined();
   expect(findClosure(makeWindows({}), 0)).toBeUndefined();
 });
@@ -40,6 +40,7 @@ test("a denied period blocks until its end, also in office hours, and has its re
 });
 
 test("a change of daylight saving time before the opening is considered", () => {
+  // On both Sundays clocks change at 01:00Z: 09:00 in Berlin is then 07:00Z or 08:00Z.
   const windows = makeWindows({ allow: [{ days: ["sun"], from: "09:00", to: "17:00", tz: "Europe/Berlin" }] });
   expect(findClosure(windows, parseTime("2026-03-29T00:30:00Z"))?.opens_at).toBe("2026-03-29T07:00:00.000Z");
   expect(findClosure(windows, parseTime("2026-10-25T00:30:00Z"))?.opens_at).toBe("2026-10-25T08:00:00.000Z");
@@ -54,6 +55,7 @@ test("a window across midnight belongs to the day on which it begins", () => {
 });
 
 test("hours that do not exist on a day are skipped, and an opening may be years away", () => {
+  // On 29 March clocks go from 02:00 to 03:00, so the hours exist only on the Sunday after it.
   const windows = makeWindows({ allow: [{ days: ["sun"], from: "02:10", to: "02:40", tz: "Europe/Berlin" }] });
   expect(findClosure(windows, parseTime("2026-03-28T00:00:00Z"))?.opens_at).toBe("2026-04-05T00:10:00.000Z");
   const deny = [{ from: "2026-01-01T00:00:00Z", to: "9999-01-01T00:00:00Z", reason: "" }];
@@ -111,8 +113,10 @@ test("the next opening of random windows is the first open minute", () => {
     let minute = now - (now % MINUTE) + MINUTE;
     while (!isOpen(windows, minute)) {
       minute += MINUTE;
+      // Windows open every week, and denied periods end within five days: without an opening until now the comparison fails.
       if (minute - now > 20 * 24 * 3_600_000) break;
     }
+    // A denied period may end between two full minutes.
     const expectedOpening =
       deny.map(({ to }) => parseTime(to)).find((end) => end > now && end < minute && isOpen(windows, end)) ?? minute;
     expect(reported.opens_at, `seed ${seed}`).toBe(new Date(expectedOpening).toISOString());

@@ -1,7 +1,6 @@
 /** The store in DynamoDB: the contract of all stores, several writers, and its requests; skipped without a local server. */
 import { afterAll, describe, expect, test } from "vitest";
-import { dynamoDbStore, type DynamoDbOptions } from "../../../../lib/store/dynamodb/store.ts";
-import { createTable } from "../../../../lib/store/dynamodb/store.ts";
+import { createTable, dynamoDbStore, type DynamoDbOptions } from "../../../../lib/store/dynamodb/store.ts";
 import type { AnyStore } from "../../../contract/any_store.ts";
 import type { Subject } from "../../../contract/store_cases.ts";
 import { storeContract } from "../../../contract/store_contract.ts";
@@ -108,7 +107,7 @@ function incompressible(length: number): string {
 }
 
 describe("the DynamoDB store", () => {
-  onDynamoDb("gives a decision that writes nothing a consistent state", async () => {
+  onDynamoDb("combines no cached record with a newer record in a decision without writes", async () => {
     const access = await createFreshTable();
     // The id "b" as it is in requests: bytes in base64.
     const ID_B = '"B":"Yg=="';
@@ -124,6 +123,7 @@ describe("the DynamoDB store", () => {
       dynamoDbStore(access),
     ];
     await other.transact((tx) => (tx.put("things", "a", 1), tx.put("things", "b", 1)));
+    // The store now caches `a`; both records change before it requests `b`.
     await store.transact((tx) => tx.get("things", "a"));
     concurrentWrite = () => other.transact((tx) => (tx.put("things", "a", 2), tx.put("things", "b", 2)));
     const values = await store.transact(async (tx) => {
@@ -206,6 +206,7 @@ describe("the DynamoDB store", () => {
       store.transact(async (tx) => {
         const next = ((await tx.get("counters", "n"))?.value ?? 0) + 1;
         tx.put("counters", "n", next);
+        // Revision 0 is that of a record that does not exist yet.
         tx.put("things", `thing ${next}`, "new", 0);
         return next;
       });
