@@ -95,6 +95,7 @@ export async function filterAllProvenConsents(
   };
   // Only mandates are judged by the time.
   const hasMandates = toProve.some(({ change }) => findApprovingMandate(change) !== undefined);
+  // As in a transaction, the time is not before that of the last entry.
   const now = () => new Date(Math.max(deps.clock.now(), Date.parse(head?.at ?? "") || 0)).toISOString();
   const sources = {
     tx: tx as Pick<Reads, "get" | "getMany">,

@@ -15,6 +15,7 @@ const RECENT_ENTRIES = 1000;
 export async function adoptAcceptedLoss(deps: LossDeps): Promise<boolean> {
   const { store, integrity, sha256, log } = deps;
   const entry = await findNewLoss(store, integrity);
+  // Accepting a loss deletes the stored breach, so a breach that is stored now was found later.
   if (!entry || !hasValidHash(entry, sha256) || (await store.get("meta", "breach"))) return false;
   log.warn("goes on from an accepted loss of the log's end", {
     entry: entry.id,

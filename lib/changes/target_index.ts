@@ -5,7 +5,7 @@ import type { TargetKey } from "./rules/target_key.ts";
 import type { Change } from "./rules/change.ts";
 import { listEntries } from "./rules/list_entries.ts";
 
-/** Collections whose ids are a formatted target key and one more part. */
+/** Collections whose ids are a formatted target key, which ends with a line break, and one more part without a line break. */
 type TargetIndex = "live_by_target" | "owners" | "leases";
 
 /** The first `limit` rows of each target, or with `reverse` the last ones; `limit` is at most the page size. */

@@ -9,15 +9,17 @@ import type { StepBase } from "../rules/value_limits.ts";
 import { findOwner, type LedgerSources } from "./targets.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
-/** A value that a target held, the numbers that an apply read from it, or the reason why the value is not known. */
+/**
+ * A value that a target held, the numbers that an apply read from it, or the reason why the value is not known; `& object` excludes
+ * undefined.
+ */
 export type BaseValue = (StoredValue & object & { absentAtStart?: true }) | { readNumbers: readonly StepBase[] };
 
 type StoredValue = { value: unknown } | { unknown: string } | undefined;
 
 /**
  * Yields the value that a target held at a moment and the values set since, oldest first, as bases for a step. Each value is read
- * only when the caller requests the next one. `absentAtStart`: the target did not hold the value at that
- * moment.
+ * only when the caller requests the next one. `absentAtStart`: the target did not hold the value at that moment.
  */
 export async function* readValuesSince(
   sources: LedgerSources,
@@ -52,6 +54,7 @@ export const readCurrentValue = async (sources: LedgerSources, target: TargetKey
 /** Reads the last value that was ever set, or set before a moment, rolled back or not; undefined if there is none. */
 export async function readLastValue(sources: LedgerSources, target: TargetKey, moment?: string): Promise<StoredValue> {
   const { evidence, reads } = sources;
+  // Entries by which a change began or ceased to hold the target, newest first.
   const next = evidence.walkTarget("held", target);
   for (let entry; (entry = await next());) {
     if (entry.event_type !== "change_applied" || (moment !== undefined && entry.timestamp >= moment)) continue;

@@ -20,7 +20,7 @@ import type { CommandResult, Transaction } from "../transaction.ts";
 import { findSameFailure } from "./repeated_failure.ts";
 import type { HostFailure } from "./run_adapter.ts";
 
-/** More than a plan has targets. */
+/** Drift episodes that are read of one change: more than a plan has targets. */
 const MAX_EPISODES = 50;
 /** A transaction takes at most 99 writes, and a plan of 20 needs four for each target; other episodes end with the next check. */
 const MAX_DROPPED_EPISODES = 10;
@@ -97,7 +97,9 @@ interface RecordedSuccess extends CommandResult {
 interface TargetFacts {
   target_spelling?: string;
   adapter: object | null;
+  /** The change in force before an apply; in a rollback, the change that the apply had replaced, if it is still applied. */
   target_held?: string | null;
+  /** The change in force after a rollback. */
   target_holds?: string | null;
   previous_digest?: string | null;
 }
@@ -230,6 +232,7 @@ export async function recordFailure(
   states: readonly OperandState[] = [],
 ): Promise<CommandResult> {
   const { operation } = request;
+  // Each failure of a plan is recorded, since the try may have rolled back further targets.
   const earlierEntry = isPlan(before.change) ? undefined : await findSameFailure(transaction, before, request, failure);
   if (earlierEntry) return { record: before, change: json(before.change), entry: earlierEntry };
   const operandStates = isPlan(before.change)

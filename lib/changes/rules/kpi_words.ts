@@ -13,6 +13,7 @@ export const describeSideEffect = (kpi: string, delta: number, good: GoodDirecti
 
 /** Describes the movement of a KPI that a guardrail found worse: `rose by 0.03 (worse)`. */
 export const describeRegression = (baseline: number, value: number): string =>
+  // Twelve digits leave out the error of the subtraction, as in 0.30000000000000004.
   describeDelta(Number((value - baseline).toPrecision(12)), value > baseline ? "down" : "up");
 
 /** Describes a gain as movement: a gain of 0.012 of a KPI that is good when it falls is `fell by 0.012 (better)`. */

@@ -21,8 +21,8 @@ export function findExposure({ change_id, status, exposure, stages }: ExposedCha
 }
 
 /**
- * Returns true if no entry stopped the rollout before an advance was ordered. Only an advance on a target system is `ordered`, since
- * time passes until it is recorded.
+ * Returns true if no entry stopped the rollout before an advance was ordered. `stop`: the id of the entry that stopped it; `ordered`:
+ * the next entry id when the advance was ordered. Only an advance on a target system has it, since time passes until it is recorded.
  */
 const isOrderedBefore = ({ ordered }: EventDetail, stop: number | undefined): boolean =>
   stop === undefined || (ordered !== undefined && ordered <= stop);
