@@ -39,6 +39,7 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
   const drafted: DraftResult[] = [];
   const memories = [...question.memories];
   const queries = new Set<string>();
+  // The tools add to `drafted`, `queries` and `memories` while the model calls them.
   const tools = createToolbox({
     deps,
     caller: asked.author,
@@ -56,6 +57,7 @@ export async function answerByModel(deps: OperationsDeps, llm: Llm, question: Qu
   const messages = promptMessages(asked, fence, data, turns);
   try {
     const reply = await converse(llm, systemPrompt(fence), messages, tools, question.gone);
+    // The queries that the tools ran follow the reply, for the person to see.
     const text = joinLines(reply, [...queries]);
     return {
       text,
