@@ -23,7 +23,7 @@ export const textAnswer = (text: string, status = 200, headers: Record<string, s
   headers,
 });
 
-/** The JSON text of an object, members of which may be text already; with `base` they follow the members of that object. */
+/** The JSON text of an object, whose `Json` members are text already. With `base`, the members of that object come first. */
 export function splice(object: object, base?: Json<object>): string {
   const ownMembers = Object.entries(object);
   if (!base && !ownMembers.some(([, member]) => member instanceof Json)) return JSON.stringify(object);
@@ -43,7 +43,7 @@ const MIN_SHARED_CHARACTERS = 16 * 1024;
 export const shareAnswer = (shared: Answer): Answer =>
   shared.text.length < MIN_SHARED_CHARACTERS ? shared : { ...shared, bytes: new TextEncoder().encode(shared.text) };
 
-/** An answer as a response, under the id of its request. */
+/** An answer as a response, under the id of its request; `ResponseType` is a faster class of the host. */
 export const toResponse = (
   { text, bytes, status, headers }: Answer,
   requestId: string,

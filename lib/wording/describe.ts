@@ -45,7 +45,7 @@ const DECISION_WORDS = new Map(
 );
 const DECISIONS_BY_TIME: readonly string[] = ["expired", "lapsed"];
 
-/** Describes the consents of the tier's number, such as `, 1 of 2 consents`; empty if the entry counts none. */
+/** Describes how many of the consents that the tier needs were given: `, 1 of 2 consents`; empty if the entry counts none. */
 function describeQuorum(facts: Facts): string {
   const progress = readText(facts, "progress");
   const [received, needed] = (/^(\d+) of (\d+)$/.exec(progress) ?? []).slice(1).map(Number);
@@ -54,7 +54,7 @@ function describeQuorum(facts: Facts): string {
     received > needed
       ? `${received} consents, ${needed} needed`
       : `${progress} ${needed === 1 ? "consent" : "consents"}`;
-  // Once the tier's number is reached, only owners can keep a change from its approval.
+  // Once the tier has its consents, only missing ones of owners prevent the approval.
   const waitsForOwners = received >= needed && readText(facts, "status") === "pending_consent";
   return `, ${count}${waitsForOwners ? "; owners must still consent" : ""}`;
 }
