@@ -71,6 +71,7 @@ async function readItems(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>>
   const isEffectKnown = effect.value !== null && listStaleKpis(effect, clock.now()).length === 0;
   const sum = (...counters: Counter[]): number => counters.reduce((total, counter) => total + (tally[counter] ?? 0), 0);
   const proposed = Object.values(waitingState.counts).some((count) => count > 0);
+  // Each decision is counted at one of these levels; L5 counts drift.
   const decided = sum("level_L1", "level_L2", "level_L3", "level_L4", "level_unattributed") > 0;
   const applied = sum("attempts") - sum("attempts_apply_failed");
   const rolledBack = sum("rollbacks_person", "rollbacks_guardrail", "rollbacks_rollout") > 0;
@@ -87,7 +88,7 @@ async function readItems(deps: OperationsDeps): Promise<Record<PhaseId, Item[]>>
       ["A change was proposed", proposed, "POST /api/product/propose"],
       ["A person decided on a change", sum("decided_approved", "decided_denied") > 0, "POST /api/product/approve"],
       [
-        // Only recent events: a single bypass must not block this phase for ever.
+        // L5 counts drift. Only recent drift counts: a single bypass must not block this phase for ever.
         `Nothing bypassed consent in ${RELIABILITY_DAYS} days`,
         intent !== undefined && decided && totals.L5 === 0,
         "let every change go through the service",

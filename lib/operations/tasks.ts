@@ -13,12 +13,14 @@ declare module "../store/store.ts" {
   }
 }
 
+/** Statuses in the order of the list of tasks. Stored order keys begin with the index of a status, so the order must not change. */
 export const TASK_STATUSES = ["running", "queued", "completed", "failed", "cancelled"] as const;
 type TaskStatus = (typeof TASK_STATUSES)[number];
 const ENDED_STATUSES = ["completed", "failed", "cancelled"] as const satisfies readonly TaskStatus[];
 export const DIMENSIONS = ["E", "M", "R", "N"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
+/** The names of `DIMENSIONS`, in their order. */
 const DIMENSION_NAMES = ["effect", "memory", "reliability", "need"];
 
 /** Returns the letter of a dimension by its letter or name, in any case; other text is a label and is returned unchanged. */
@@ -146,7 +148,7 @@ export async function submitTask(
     if (queued + running >= MAX_OPEN_TASKS)
       throw new AppError(
         "too_many_tasks",
-        `${MAX_OPEN_TASKS} tasks are open, which is all that are kept; submit it again when some have run`,
+        `${MAX_OPEN_TASKS} tasks are open, which is the maximum; submit it again when some have run`,
         {},
         { "retry-after": "60" },
       );
@@ -241,6 +243,7 @@ export async function readTaskPage(
 ): Promise<{ tasks: Task[]; stats: z.infer<typeof taskStatsSchema>; next: string | null }> {
   const prefix = query.status === undefined ? "" : orderPrefix(query.status);
   const from = query.after === undefined ? "" : orderKey((await readTask(store, query.after)).task);
+  // The task of `after` may have another status: then the page begins at the first task of the requested one, if that comes later.
   const after = from > prefix ? from : prefix;
   const rows = await store.list("tasks_order", { prefix, after, limit: query.limit + 1 });
   const ids = rows.slice(0, query.limit).map(({ value }) => value);
