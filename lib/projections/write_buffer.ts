@@ -4,7 +4,7 @@ import { mergeList } from "../store/engine/write_set.ts";
 import type { Collection, ListOptions, Reads, Stored, Tx } from "../store/store.ts";
 import type { Version } from "../store/version.ts";
 
-/** A transaction whose writes are collected before it begins. */
+/** A transaction whose writes are collected before it begins. Expected revisions are ignored. */
 export interface WriteBuffer extends Tx {
   /** The number of records written. */
   readonly size: number;
@@ -31,7 +31,7 @@ export function createWriteBuffer(stored: Reads): WriteBuffer {
   };
   const list = async (collection: Collection, options: ListOptions<boolean>): Promise<Stored[]> => {
     const rows = await mergeList(written.get(collection), options, (below) => stored.list(collection, below));
-    // A row of the store without a value is a key: the list has keys only.
+    // Rows are records of the store or buffered versions; one with neither `value` nor `json` is a key of a list with keys only.
     return rows.map((row) => ("value" in row ? (row as Stored) : (toStored(row as Version) ?? (row as Stored))));
   };
 
@@ -50,11 +50,13 @@ export function createWriteBuffer(stored: Reads): WriteBuffer {
     },
     flush(tx) {
       for (const [collection, versions] of written)
-        for (const { id, json } of versions.values())
-          if (json) tx.put(collection, id, json as Json<never>);
+        for (const { id, json: value } of versions.values())
+          if (value) tx.put(collection, id, value as Json<never>);
           else tx.delete(collection, id);
     },
   };
 }
 
-const toStored = ({ id, revision, json }: Version): Stored | undefined => json && { id, revision, value: json.value };
+/** Returns a buffered version as a record; undefined for a deleted one. */
+const toStored = ({ id, revision, json: content }: Version): Stored | undefined =>
+  content && { id, revision, value: content.value };
