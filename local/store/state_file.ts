@@ -59,7 +59,7 @@ export function stateAdapter(files: Files, paths: StatePaths): StateAdapter {
 /** Computes a checksum that ignores white space, so that a reformatted file is still valid. */
 const computeChecksum = (state: State): string => crc32(JSON.stringify(state)).toString(16).padStart(8, "0");
 
-/** `remedy`: advice that ends the error of a file that is no state. */
+/** Parses the text of a state file. Errors: `StoreDamaged`, whose message ends with `remedy`. */
 function parseState(path: string, text: string, remedy: string): State {
   let value: (State & { checksum?: unknown }) | null;
   try {

@@ -38,6 +38,7 @@ export async function* copyStore(
   if (source.atOneMoment) return yield* source.dump();
   const copied: Copied = { revisions: new Map(), last: new Map() };
   yield* copyAll(source, copied);
+  // Move states are the same if their kind and move are, so `hold` also stands for its renewals with a later end.
   const hold = createHold(move, clock.now());
   let renewedAt = clock.now();
   const renewHold = async (): Promise<void> => {
@@ -52,6 +53,7 @@ export async function* copyStore(
     await source.commit([], { from: hold, to: undefined });
     isComplete = true;
   } finally {
+    // If this fails too, the hold ends by itself when it expires.
     if (!isComplete) await source.commit([], { from: hold, to: undefined }).catch(() => undefined);
   }
 }
