@@ -76,6 +76,7 @@ export async function serveHttp(
       if (problem) return rejectRequest(res, problem, newId());
       const plainAnswer = plain?.answer(req);
       const response = (plainAnswer && (await plainAnswer)) ?? (await fetch(toRequest(req, res)));
+      // `plain` tries only requests to endpoints that are admitted already.
       if (!plainAnswer) plain?.recordStatus(req, response.status);
       // Each send wakes a client, which delays the next answer: answers of one turn of the event loop are sent together.
       await waitForTurnEnd();
@@ -135,7 +136,7 @@ export async function serveHttp(
 /** Matches a path that a URL parser would rewrite into another one: dot segments, also encoded, and backslashes. */
 const REWRITTEN_PATH = /\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
-/** Returns why to reject a request that Node's parser accepts: no Host, a target of another host, or a path with `..`. */
+/** Returns why to reject a request that Node's parser accepts: HTTP/1.1 without Host, a target of another host, or a path with `..`. */
 function findRejection({ url = "", headers, httpVersion }: IncomingMessage): Rejection | undefined {
   if (headers.host === undefined && httpVersion === "1.1") return "host_missing";
   if (PLAIN_PATH.test(url)) return undefined;

@@ -7,4 +7,5 @@ import { run } from "./run.ts";
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 const code = await run(process.argv.slice(2), nodeIo);
+// Undefined: another program was started and runs on.
 if (code !== undefined) process.exitCode = code;

@@ -24,8 +24,8 @@ const HASH = "([^]{64})";
 const TIME = String.raw`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`;
 
 /**
- * The exact form that the service writes. Other JSON for the same entry (spaces, other escapes, a repeated member) is
- * rejected, since two parsers could read it as two different entries.
+ * The exact form that the service writes, with an id that is a safe integer. Other JSON for the same entry (spaces, other escapes,
+ * a repeated member) is rejected, since two parsers could read it as two different entries.
  */
 const FORM = new RegExp(
   [
@@ -53,6 +53,7 @@ export function parseLine(line: string): Entry | undefined {
     parseJsonString(parts[6]!),
     parseJsonString(parts[7]!),
   ];
+  // The hash covers the fields in another order than the line has them.
   const fields =
     encodeField(origin) +
     encodeField(previousHash) +

@@ -20,7 +20,7 @@ export async function readKpiSeries(signal: AbortSignal): Promise<KpiSeries> {
 }
 
 function makeSeries(entries: readonly AuditEntry[]): KpiSeries {
-  const series: Record<string, KpiPoint[]> = Object.create(null);
+  const series: Record<string, KpiPoint[]> = Object.create(null); // a KPI may be named constructor
   for (const entry of entries) {
     const values = parseDetail(entry.detail).values;
     if (typeof values !== "object" || values === null) continue;
