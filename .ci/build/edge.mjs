@@ -35,6 +35,7 @@ export async function buildWorker(outfile = join(root, "dist/edge/worker.js"), e
 
 /** Builds each handler: `<name>.js`, which exports what the handler file exports. */
 export async function buildEdge(outdir = join(root, "dist/edge"), isWanted = () => true) {
+  // A handler that describes the API is a function of all endpoints, so its bundle exports the finished one from their list.
   const makeEntry = (file) =>
     API_DESCRIBING[file]
       ? `${ALL_ENDPOINTS}export const ${file} = endpoints.find(({ path }) => path === "${API_DESCRIBING[file]}");`

@@ -45,6 +45,7 @@ try {
   process.stderr.write(
     `the language is not checked: ${String(error.stderr).trim()}; this needs the history since ${base}\n`,
   );
+  // Outside CI a shallow clone is no fault.
   process.exit(process.env.CI ? 1 : process.exitCode);
 }
 const isFullyChecked = (file) => FULLY_CHECKED.some((folder) => file.startsWith(`${folder}/`));
@@ -66,6 +67,7 @@ const faults = checkedLines.flatMap(({ file, number, text }) =>
   findFaults(file, text).map((fault) => `${file}:${number}: ${fault}`),
 );
 const code = listFiles(...CHECKED).filter((file) => /\.(?:tsx?|mjs)$/.test(file));
+// Each name is reported once.
 for (const file of code)
   for (const line of readFileSync(file, "utf8").split("\n")) {
     const fault = findPreposition(line);
