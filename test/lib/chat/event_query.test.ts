@@ -5,14 +5,16 @@ import { DAY } from "../../support/clock.ts";
 import { countKeys, randomLog } from "../find/random_log.ts";
 
 test("entries are found by time and by person, and counted by type", async () => {
+  // Thirty changes of the seed 6.
   const product = await randomLog(6, 30);
   const entries = await product.audit("?limit=1000");
   const from = entries[20].timestamp;
   const to = new Date(Date.parse(from) + 5 * DAY).toISOString();
   const expected = entries.filter(({ timestamp, tenant }) => timestamp >= from && timestamp < to && tenant === "t1");
-  const answer = await queryEvents(product.deps.store, { from, to, tenant_id: "t1", limit: 3 });
+  expect(expected.length).toBeGreaterThan(2);
+  const answer = await queryEvents(product.deps.store, { from, to, tenant_id: "t1", limit: 2 });
   expect(answer.total).toBe(expected.length);
-  expect(answer.entries.map(({ id }) => id)).toEqual(expected.slice(-3).map(({ id }) => id));
+  expect(answer.entries.map(({ id }) => id)).toEqual(expected.slice(-2).map(({ id }) => id));
   expect(answer.counts).toEqual(countKeys(expected.map(({ event_type }) => event_type)));
   expect(answer.complete).toBe(true);
   const byDana = await queryEvents(product.deps.store, { person: "DANA", limit: 1000 });
@@ -21,5 +23,6 @@ test("entries are found by time and by person, and counted by type", async () =>
     if (event_type === "change_proposed") return proposer === "dana";
     return (event_type === "consent_decision" ? approver : actor) === "dana";
   });
+  expect(expectedByDana.length).toBeGreaterThan(0);
   expect(byDana.entries.map(({ id }) => id)).toEqual(expectedByDana.map(({ id }) => id));
 });
