@@ -1,4 +1,4 @@
-/** The request to open the page of a change is sent once for each change, to clients that can open pages. */
+/** The request to open the page of a change is sent once in 15 minutes for each change, to clients that can open pages. */
 import { expect, test } from "vitest";
 import { app } from "../../../handlers/index.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
@@ -25,7 +25,7 @@ async function startService(store = memoryStore(), headers: Record<string, strin
     return (await sent).body.result;
   };
   const propose = async (): Promise<string> => (await mcp.tool("propose_change", PROPOSAL)).change_id;
-  /** Approves the change during a call of `wait`, and returns the result of the call. */
+  /** Approves the change during a call of `wait`, unless the call has returned already, and returns the result of the call. */
   const approveDuring = async (change_id: string, waiting: Promise<object>): Promise<object> => {
     const early = await Promise.race([waiting, new Promise((resolve) => setImmediate(resolve, undefined))]);
     if (early) return early as object;
@@ -35,7 +35,7 @@ async function startService(store = memoryStore(), headers: Record<string, strin
   return { deps, store, wait, propose, approveDuring };
 }
 
-test("a client is requested once for each change to open its page, and then the tool waits", async () => {
+test("a client gets one request in 15 minutes to open a change's page; then the tool waits", async () => {
   const { wait, propose, approveDuring, deps } = await startService();
   const change_id = await propose();
   const pageRequest = await wait(change_id);
@@ -59,8 +59,10 @@ test("a client is requested once for each change to open its page, and then the 
   ]);
   // For a decided change the page is not requested.
   expect(await wait(change_id)).toMatchObject({ structuredContent: { status: "approved" } });
+  const undecided = await propose();
+  expect(await wait(undecided)).toMatchObject({ resultType: "input_required" });
   deps.clock.advance(15 * MINUTE);
-  expect(await wait(await propose())).toMatchObject({ resultType: "input_required" });
+  expect(await wait(undecided)).toMatchObject({ resultType: "input_required" });
 });
 
 test("another process rejects a state that is forged, late, or of another change or caller", async () => {
