@@ -123,17 +123,16 @@ const withPolicy = (intent: Detail, over: Detail): Detail => ({
   ...intent,
   policy: { ...(intent["policy"] as Detail), ...over },
 });
-/** Returns a certificate under an intent that requires two groups, which its consents record. */
+/** Returns a certificate under an intent that requires the groups release and eu; its consents record `idp`, if any. */
 function certificateWithGroups(idp?: unknown): Input {
-  const record: Edit = (detail) =>
-    idp !== undefined && detail["decision"] === "approved" ? { ...detail, idp } : detail;
-  const narrow = (one: Detail) => (one["kind"] === "person" ? { ...one, idp: ["release", "eu"] } : one);
+  const recordGroups: Edit = (detail) => (idp === undefined ? detail : { ...detail, idp });
+  const requireGroups = (one: Detail) => (one["kind"] === "person" ? { ...one, idp: ["release", "eu"] } : one);
   return certificate({
     intent: (intent) => {
       const principals = Object.entries(intent["principals"] as Record<string, Detail>);
-      return { ...intent, principals: Object.fromEntries(principals.map(([name, one]) => [name, narrow(one)])) };
+      return { ...intent, principals: Object.fromEntries(principals.map(([name, one]) => [name, requireGroups(one)])) };
     },
-    edits: { 1: record, 2: record, 3: record },
+    edits: { 1: recordGroups, 2: recordGroups },
   });
 }
 /** The people's keys, as a file outside of the log. */
@@ -157,8 +156,8 @@ const repeatFirstEntry = (change: Edit): AuditEntry[] => {
 };
 
 /**
- * Inputs with their exit code: 0 valid, 1 a finding, 3 unusable. The entries about `ui.done` are 0 the proposal, 1 and 2
- * consents, 3 the apply, 4 the rollback.
+ * Inputs with their exit code: 0 valid, 1 a finding, 3 unusable. The entries about `ui.done` are 0 the proposal, 1 and 2 the
+ * consents of ana and eve, 3 the apply, 4 the rollback; those about `ui.gone` are 0 the proposal, 1 the denial, 2 the erasure.
  */
 const CASES: [what: string, exit: number, make: () => Input][] = [
   ["a certificate as it is", 0, () => certificate({})],
@@ -304,7 +303,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
     },
   ],
   [
-    "a minor change whose proposer is claimed under an intent with principals",
+    "a minor change with the admin token, which vouches for no name, under an intent with principals",
     1,
     () => certificate({ target: "ui.minor", edits: { 0: (detail) => ({ ...detail, authenticated: "token" }) } }),
   ],
@@ -494,8 +493,7 @@ const CASES: [what: string, exit: number, make: () => Input][] = [
       // Without signatures no later entry is judged by these keys.
       const all = Object.fromEntries(world.entries.map(({ id }) => [id, removeSignature]));
       const entries = edited({ ...all, 1: (detail) => ({ ...detail, principals: {} }) });
-      const input = exportInput(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
-      return input;
+      return exportInput(entries, { audit: writeExport(entries, world.carried) }, ["--changes"]);
     },
   ],
   [

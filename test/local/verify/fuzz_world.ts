@@ -35,7 +35,7 @@ function rawPasskey(rp_id: string): RawPasskey {
   return { key: { type: "webauthn", credential_id, public_key, rp_id }, sign: signStatement, signBytes };
 }
 
-/** The line of a content or intent, and the id of the entry that it follows. */
+/** The line of a content or intent in an export, and the id of the entry that it follows. */
 export interface Carried {
   after: number;
   line: string;
@@ -67,7 +67,7 @@ let world: Promise<FuzzWorld> | undefined;
 /** Returns the world of this process; no test changes it. */
 export const fuzzWorld = (): Promise<FuzzWorld> => (world ??= makeWorld());
 
-/** Creates the log by requests to a service alone. */
+/** Creates the log only by requests to a service. */
 async function makeWorld(): Promise<FuzzWorld> {
   const raw = rawPasskey("gov.acme.example");
   const pens: Record<string, Signer> = {
@@ -75,6 +75,7 @@ async function makeWorld(): Promise<FuzzWorld> {
     bo: sshSigner("ssh-ed25519"),
     cy: passkey("RS256"),
     dora: sshSigner("sk-ecdsa-sha2-nistp256@openssh.com"),
+    // Its proofs are plain objects, which have the members of a proof but not its type.
     eve: raw as unknown as Signer,
   };
   const key = newKey();
@@ -88,7 +89,7 @@ async function makeWorld(): Promise<FuzzWorld> {
     break_glass: { approvers: ["cy", "dora"], required: 1, review_hours: 72 },
   };
   const api = await service({ intent: { principals, policy }, checkpointSigner: makeSigner(key) });
-  // Quotes and U+2028, which a program may escape in other ways than another, are in each note.
+  // Each note has quotes and U+2028, which programs escape in different ways.
   const approve = (change_id: string, name: string) =>
     decide(api, pens[name]!, "approve", { change_id, approver: name, note: `"${name}"\u2028` });
   const done = await api.propose({ target: "ui.done", proposer: "pat" });
@@ -103,14 +104,14 @@ async function makeWorld(): Promise<FuzzWorld> {
   const minor = proposed.body;
   await api.must("apply", minor.change_id);
   const urgent = { change_id: (await api.propose({ target: "ui.urgent" })).change_id, approver: "dora", note: "down" };
-  const said = await requestStatement(api, { decision: "approve_emergency", ...urgent });
-  await api.post("approve", { ...urgent, emergency: true, ...proofFields(pens["dora"]!, said) });
+  const emergencyStatement = await requestStatement(api, { decision: "approve_emergency", ...urgent });
+  await api.post("approve", { ...urgent, emergency: true, ...proofFields(pens["dora"]!, emergencyStatement) });
   await api.must("apply", urgent.change_id);
   const gone = await api.propose({ target: "ui.gone" });
   await decide(api, pens["bo"]!, "deny", { change_id: gone.change_id, approver: "bo" });
   const erasure = { change_id: gone.change_id, note: "asked for" };
-  const statement = await requestStatement(api, { decision: "erase", approver: "ana", ...erasure });
-  await api.post("erase", { actor: "ana", ...erasure, ...proofFields(pens["ana"]!, statement) });
+  const erasureStatement = await requestStatement(api, { decision: "erase", approver: "ana", ...erasure });
+  await api.post("erase", { actor: "ana", ...erasure, ...proofFields(pens["ana"]!, erasureStatement) });
   await postSignedAction(api, pens["cy"]!, "freeze", { actor: "cy", note: "" });
   await postSignedAction(api, pens["bo"]!, "unfreeze", { actor: "bo" });
   const noted = (await api.propose({ target: "ui.noted" })).change_id;
@@ -118,10 +119,11 @@ async function makeWorld(): Promise<FuzzWorld> {
   await decide(api, pens["ana"]!, "note", { change_id: noted, approver: "ana", item: "note", note: "Too soon." });
   const lines = (await api.get("export")).text.trimEnd().split("\n");
   const carried: Carried[] = [];
-  const own: string[] = [];
+  const entryLines: string[] = [];
+  // Lines of entries begin with `origin`; all other lines are contents and intents.
   for (const line of lines)
-    if (line.startsWith('{"origin"')) own.push(line);
-    else carried.push({ after: own.length, line });
+    if (line.startsWith('{"origin"')) entryLines.push(line);
+    else carried.push({ after: entryLines.length, line });
   const contents: FuzzWorld["contents"] = new Map();
   const manifests = new Map<string, string>();
   for (const { line } of carried) {
@@ -130,7 +132,8 @@ async function makeWorld(): Promise<FuzzWorld> {
     const [, hash, manifest] = /^\{"manifest_hash":"([^"]+)","manifest":(.*)\}$/.exec(line) ?? [];
     if (hash !== undefined) manifests.set(hash, manifest!);
   }
-  const entries = parse(own.join("\n"));
+  const entries = parse(entryLines.join("\n"));
+  // 4: the type of a witness's key.
   const witness = keyPair("w.example/one", 4);
   const { origin } = entries[0]!;
   // 1: Ed25519, the type of a log's key in a tlog-policy.
