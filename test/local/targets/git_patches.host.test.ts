@@ -22,6 +22,11 @@ let folderCount = 0;
 const change = (value: unknown, change_id = "chg_a"): Change =>
   ({ change_id, tenant_id: "t1", kind: "code_patch", target: "repo/app", value }) as Change;
 
+/**
+ * Creates a repository with an adapter; `openAdapter` opens further ones on clones of their own. `propose(branch, ...steps)` commits
+ * each step on a new branch and returns the value of a code patch; `commit` is an edit by somebody else, without a parent if `from`
+ * is empty.
+ */
 async function openRepository(files: Files = { "app.txt": LINES.join(""), "old.txt": "old\n" }) {
   const server = await gitServer(files);
   const openAdapter = (overrides: Partial<GitTargetOptions> = {}) => {
@@ -192,6 +197,7 @@ test("a patch or rollback whose response was lost is found on the branch", async
   const patch = await propose("patch", { "app.txt": withLine(1, "changed") });
   const http = await serveHttp(root);
   const { apply, verify, rollback } = openAdapter({ url: `${http.url}/app.git` });
+  // The push is carried out, but its answer is not sent.
   http.onPushed = () => {
     http.isDown = true;
     return false;

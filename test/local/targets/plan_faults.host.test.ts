@@ -107,6 +107,7 @@ function makePostgresSystem({ pool, url }: NonNullable<typeof postgres>): Scenar
     name: "settings",
     open: (store, clock, faults) => openFaulty(system, store, clock, faults),
     value: (number) => ({ number }),
+    // jsonb stores the final zero of 1.50, which a rollback must restore too.
     prepare: async (key) =>
       void (await pool.query("insert into settings values ($1, $2)", [`settings/${key}`, "1.50"])),
     content: async (key) => (await find(key))?.text ?? "nothing",
@@ -131,6 +132,7 @@ function makeWebhookSystem(): ScenarioSystem {
             "crm",
             isWrite,
             () => fetch(url, init),
+            // The answer to a rejected write.
             () => Response.json({ error: "not now" }, { status: 409 }),
           );
         },
