@@ -134,7 +134,7 @@ export function consentRules(open: Open): void {
 
   const TTL = policy({ consent_ttl_hours: 72 });
   type ContractClient = Awaited<ReturnType<Open>>;
-  /** Advances the clock and runs cycles until the elapsed time counts as certain. */
+  /** Advances the clock, runs a cycle, and advances ten minutes more, after which the elapsed time counts as certain. */
   const pass = async (api: ContractClient, ms: number): Promise<void> => {
     api.advance(ms);
     await api.post("/api/action/run-now");

@@ -16,8 +16,10 @@ const REQUIRED: Record<string, Fields> = {
   review: { change_id: "chg_1", approver: "ana", verdict: "accepted" },
 };
 
+/** The id of a change to promote: a promotion copies kind, target and value, so a proposal need not state them. */
 const PROMOTED = "chg_019b8d2b-93d0-7000-8000-000000000001";
 
+/** Each required field with the path that needs it. */
 const MISSING = Object.entries(REQUIRED).flatMap(([path, fields]) =>
   Object.keys(fields).map((field) => [path, field] as const),
 );
