@@ -42,7 +42,8 @@ test.each([
   expect(foldUnchanged(lines)).toHaveLength(blocks);
 });
 
-test("texts without a common line are shown one after the other", () => {
+test("texts that differ in more than 1,000 lines are shown one after the other", () => {
+  // All lines differ but the last one, after which join adds nothing.
   const lines = diffLines(numbered(2000).join("\n"), numbered(2000).join(" x\n"));
   expect(lines).toHaveLength(4000);
   expect(formatLines(lines.slice(1999, 2001))).toEqual(["bline 1999", "aline 0 x"]);

@@ -186,7 +186,9 @@ test.each<[string, { status: number; body: string }, RegExp]>([
   expect((await requestCheckpoint(deps)).checkpoint).not.toContain("— w.example");
   witness.state.fixedResponse = undefined;
   await growAndMaintain(deps, 1);
-  expect(await witnessCapability(deps), "the second delay is twice as long").toMatchObject({ status: "degraded" });
+  expect(await witnessCapability(deps), "after one failure the delay is two seconds").toMatchObject({
+    status: "degraded",
+  });
   await growAndMaintain(deps, 1);
   expect(await witnessCapability(deps)).toMatchObject({ status: "available" });
 });
@@ -267,6 +269,7 @@ test("a silent witness delays neither checkpoints nor shutdown, and gets one req
   deps.witnesses = [{ url: silent.url, key: parseVerifierKey(silent.key.vkey, deps.sha256, COSIGNATURE)! }];
   const running = runCheckpointLoop(deps, commits);
   await requestSent;
+  // A checkpoint is stored when the log has 1,024 entries more than the last one.
   for (let length = 1025; length < 5000; length += 1024) {
     await lengthen(deps, 1024);
     for (let { count } = commits; (await readLastCheckpoint(deps))?.length !== length; { count } = commits)

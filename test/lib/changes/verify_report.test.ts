@@ -19,6 +19,7 @@ test("a receipt written during a pass is verified without a second pass", async 
     },
   };
   const running = verifyChain(deps);
+  // Lets the pass read its first page.
   await new Promise((resolve) => setTimeout(resolve));
   await lengthen(deps, 1);
   const head = (await readLeaves({ ...deps, store })).at(-1)!;

@@ -14,7 +14,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { tornStore } from "../../support/torn_store.ts";
 import { makeFetch, openOperations } from "./operations_service.ts";
 
-/** The cursor before the first event; the id of an event is such a cursor, here `0.0.0.0`. */
+/** The cursor before the first event. The id of an event is such a cursor as text, with the numbers in this order: here `0.0.0.0`. */
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 
 /** A delay longer than any test, so that only commits can send events. */
@@ -149,10 +149,11 @@ test("a waiting stream is woken by a commit of its process", async () => {
   await leave();
 });
 
-test("a commit between the read and the wait is not missed", async () => {
+test("a commit before or during a wait ends it, and so does the end of the process", async () => {
   const commits = createCommitSignal();
   const { count } = commits;
   commits.notify();
+  // Each of these waits ends; one that missed its commit would exceed the test's time limit.
   await commits.wait(count, NEVER);
   const later = commits.wait(commits.count, NEVER);
   commits.notify();
@@ -345,6 +346,7 @@ test("a row is sent when every projection of rows has passed its position", asyn
     );
   const before = await rowsAt();
   expect(before).toHaveLength(2);
+  // Growth rows come from two projections, of outcomes and of activity; only the first one catches up here.
   await catchUp(service.deps, outcomes as Projection, () => true);
   expect(await rowsAt()).toEqual(before);
   await catchUp(service.deps, activity as Projection, () => true);
@@ -374,7 +376,7 @@ test.each(["audit", "growth_rows", "outcome_rows", "notices"] as const)(
     const names = (list: typeof events) => list.map(nameOf).sort();
     const all = await readEventsSince(deps.store, BEGINNING, 100);
     expect(names(events)).toEqual(names(all));
-    // The entry of the intent, four entries of each change, and three rows of each change and task.
+    // The entry of the intent, four entries of each change, and three rows: two of each change, and one of its task.
     expect(all.filter(({ type }) => type === "audit")).toHaveLength(9);
     expect(all.filter(({ type }) => type === "growth")).toHaveLength(6);
   },

@@ -27,6 +27,7 @@ export interface Recipe {
   makeSystem(): Promise<Stub> | Stub;
   /** The value before the change, the value of the change, and the value that another program sets. */
   values: [before: unknown, next: unknown, foreign: unknown];
+  /** The requests that an apply of the change sends. */
   applyRequests: Sent[];
 }
 

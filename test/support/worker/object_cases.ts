@@ -32,6 +32,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
         "read in a transaction",
         store.transact((tx) => tx.get("things", "a")),
       ),
+      // A conflict, since no record has revision 7.
       recordAnswer("conflict", put(store, "things", "a", 2, 7)),
     ]);
     // A write whose sync does not wait for `opened`, which lets the calls above proceed to their own sync.
@@ -69,6 +70,7 @@ export const objectCases: Record<string, (storage: ObjectStorage) => Promise<voi
       StoreUnavailable,
     );
     await store.close();
+    // The first call starts a sync, and the calls during it share the next one.
     agree(syncs <= 2, "a failed store synced again");
   },
 

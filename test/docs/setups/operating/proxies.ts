@@ -6,9 +6,10 @@ import type { ProxyAddress } from "./proxy_request.ts";
 import type { Machine } from "./machine.ts";
 import { startProgram } from "./programs.ts";
 
-/** Ports of this run for those in the manual's proxy configuration. */
+/** Ports of this run that replace those in the manual's proxy configuration. */
 export interface UpstreamPorts {
   servicePort: number;
+  /** The port of the log-in proxy (oauth2-proxy), which is 4180 in the manual. */
   logInPort: number;
 }
 
@@ -31,6 +32,7 @@ export type StartProxy = (
   kind: "names" | "prefix",
 ) => Promise<Proxy>;
 
+/** Replaces the ports; the machine has already replaced the service's 8420 by its own port. */
 const replacePorts = (text: string, machine: Machine, { servicePort, logInPort }: UpstreamPorts): string =>
   text
     .replaceAll(`127.0.0.1:${machine.servicePort}`, `127.0.0.1:${servicePort}`)
@@ -51,6 +53,7 @@ export const startNginx: StartProxy = async (machine, { site, prefix }, upstream
   const files = machine.path(`run/nginx-${kind}`);
   mkdirSync(files);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  // The first two such lines: the certificate and its key.
   const certificateAndKey = site
     .split("\n")
     .filter((line) => /^ *ssl_certificate/.test(line))

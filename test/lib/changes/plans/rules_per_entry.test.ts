@@ -12,14 +12,15 @@ import { service, type TestService } from "../../../support/service.ts";
 
 const SECRET = "an agent's own secret";
 const AS_AGENT = { authorization: `Bearer ${SECRET}` };
-const agent = (may: object = {}, fields: object = {}) => ({
+/** Returns an intent with an agent that may propose within these bounds. */
+const intentWithAgent = (may: object = {}) => ({
   principals: { "agent:one": { kind: "agent", token_sha256: portableSha256(SECRET), may } },
-  ...fields,
 });
 
 type Entry = { tenant_id: string; target: string; value: unknown };
 const makeEntry = (target: string, value: unknown = 1, tenant_id = "t1"): Entry => ({ tenant_id, target, value });
 const OTHER_ENTRIES = [makeEntry("ui.a"), makeEntry("ui.b")];
+/** The target of the plan itself. Scopes must cover this name too, so the cases list it where only an entry is to break a rule. */
 const PLAN_NAME = "release.7";
 const LAST_ENTRY = makeEntry("limits.seats", 50);
 const COMMON = { kind: "config", summary: "s", reversible: true };
@@ -82,12 +83,12 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: "403 forbidden_target",
   },
   "a target outside an agent's scope": {
-    intent: agent({ targets: ["ui.*", PLAN_NAME] }),
+    intent: intentWithAgent({ targets: ["ui.*", PLAN_NAME] }),
     headers: AS_AGENT,
     expected: "403 agent_may_not",
   },
   "a tenant outside an agent's scope": {
-    intent: agent({ tenants: ["t1"] }),
+    intent: intentWithAgent({ tenants: ["t1"] }),
     headers: AS_AGENT,
     lastEntry: makeEntry("ui.c", 1, "t2"),
     expected: "403 agent_may_not",
@@ -135,6 +136,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "an open change with on_conflict: block": {
     intent: { policy: { on_conflict: "block" } },
+    // Targets that differ only in case are one target.
     prepare: (api) => proposeSingle(api, makeEntry("Limits.Seats", 40)),
     expected: "409 target_conflict",
   },
@@ -215,7 +217,7 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: "promotion",
   },
   "text of an agent that looks like another type": {
-    intent: agent(),
+    intent: intentWithAgent(),
     headers: AS_AGENT,
     lastEntry: makeEntry("ui.c", "true"),
     readResult: ({ body }) => typeof body.value_hint,

@@ -10,6 +10,7 @@ const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.a" } as const;
 const intentWith = (may?: object) =>
   makeIntent({ principals: { [AGENT]: { kind: "agent", token_sha256: "ab".repeat(32), may } } }).intent;
 
+/** Returns the rejected field and the error's message; undefined for a proposal in the agent's scope. */
 function findScopeError(may: object | undefined, fields: object): string | undefined {
   try {
     requireAgentScope(AGENT, { ...PROPOSAL, summary: "", ...fields }, intentWith(may));
