@@ -32,7 +32,7 @@ export const FIELD_REFERENCE: Readonly<Record<string, Readonly<Record<string, st
     password_env: "Variable with the password.",
   },
   git: {
-    url: "Address of the repository, `ssh` or `https`, without a password.",
+    url: "Address of the repository without a password: `ssh`, `https`, `file:///…` or an absolute path.",
     branch: "The branch; it must exist.",
     path: "Template of the path of a target's file, such as `config/{rest}.json`.",
     ssh_key_file: "Deploy key of an `ssh` address.",
