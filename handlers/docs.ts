@@ -9,6 +9,7 @@ import { renderPage, STYLE } from "../lib/openapi/page.ts";
 
 /** GET /docs: the description of the API as an HTML page without scripts and external files. */
 export function docs(endpoints: () => readonly DocumentedEndpoint[]): Endpoint<ChangesDeps> {
+  // The page shows the complete document, so the view of it is the document itself.
   const document = makeDocument(endpoints, (full) => full);
   return endpoint(
     {

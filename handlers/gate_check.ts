@@ -29,10 +29,10 @@ export const gateCheck = endpoint(
     sameBodyStatuses: [403, 503],
     errors: ["no_target_system", "unauthorized"],
   },
-  async ({ answer, ...question }, call: Call<OperationsDeps>) => {
+  async ({ answer: answerForm, ...question }, call: Call<OperationsDeps>) => {
     const { deps, request } = call;
     requireGate(deps.product!.adapter, question);
     const caller = await requireGateCaller(request, deps, question);
-    return gateAnswer(await checkRelease(deps, question, caller), call, answer);
+    return gateAnswer(await checkRelease(deps, question, caller), call, answerForm);
   },
 );

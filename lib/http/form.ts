@@ -40,6 +40,7 @@ export function parseJson(text: string, field: string, hint = ""): unknown {
   try {
     parsed = parseStrictJson(text);
   } catch (error) {
+    // Only text that is not JSON has a `cause`, the parser's error.
     if (error instanceof JsonRejected) throw invalidField(field, error.message + (error.cause ? hint : ""));
     throw error;
   }
