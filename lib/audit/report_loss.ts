@@ -22,9 +22,11 @@ export async function reportLoss(
   const first_invalid = head.length + 1;
   if (backup && !(await isContinuation(deps, backup))) {
     const reason = `the log ends with entry ${head.length}, and backup.json states that entry ${backup.length} has the hash ${backup.head}: ${REMEDY}`;
+    // A log that is as long as the backup or longer differs from it at the backup's last entry at the latest.
     return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, { known: backup });
   }
-  // Without this comparison an accepted loss would be reported again, since the files still show it.
+  // `head.loss.length` is the id of the entry that accepted the last loss. If it is above the number of entries that remained, that
+  // entry accepted this loss, which must not be reported again, although the files still show it.
   if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
@@ -47,6 +49,7 @@ async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undef
     if (event_type === "loss_accepted") head.loss = { length: id, head: hash };
     [last] = await store.list("audit", { limit: 1, reverse: true, after: last.id });
   }
+  // Revision 0: no head may be stored yet.
   await store.transact((tx) => tx.put("meta", "chain", head, 0));
   return head;
 }
@@ -57,6 +60,7 @@ async function isContinuation({ store }: Pick<AuditDeps, "store">, { length, hea
   const { loss } = (await readHead(store))!;
   const accepted = loss && (await store.get("audit", entryKey(loss.length)))?.value;
   if (accepted?.event_type !== "loss_accepted") return false;
+  // The entry that accepts a loss states how many entries the log had left.
   const { length: continuesAfter } = JSON.parse(accepted.detail) as { length: number };
   return continuesAfter < length;
 }
