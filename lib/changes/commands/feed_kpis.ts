@@ -56,6 +56,7 @@ export async function feedKpis(caller: Caller, { values: fed, ...input }: KpiFee
     const feeder = await authorizeFeeder(transaction, caller, fed, input);
     const { tx, at, product, append } = transaction;
     const before = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
+    // The values and the guardrails' trips name their entry by `nextEntryId`, so nothing is appended before it.
     const after = addFeedValues(before, fed, at, transaction.nextEntryId());
     const { value: E, parts } = computeEffect(after, product.intent, Date.parse(at));
     const refreshed = parts.some(({ kpi, attainment }) => Object.hasOwn(fed, kpi) && attainment !== null);

@@ -9,7 +9,7 @@ import { findActiveFreeze } from "../rules/current_state.ts";
 import type { Prefetch } from "../../store/store.ts";
 import { runTransaction, type Transaction } from "../transaction.ts";
 
-/** Who freezes the service, the reason and the end. */
+/** Who freezes or unfreezes the service, and the reason; `until`: the end of a freeze. */
 export interface FreezeInput extends ServiceActionInput {
   until?: string | undefined;
 }
@@ -36,6 +36,7 @@ export function freezeService(caller: Caller, input: FreezeInput): Promise<Freez
     tx.put("meta", "freeze", { ...freeze, entry: entry.value.id });
     return { freeze, entry };
   };
+  // A freeze only stops something, so a clock that is behind must not prevent it.
   return runTransaction(caller, recordFreeze, { ignoresClockLag: true, prefetch: prefetchFreeze });
 }
 

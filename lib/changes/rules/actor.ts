@@ -1,4 +1,7 @@
-/** The actor of an event, how the service knows the name, and names under which the service acts (a further one: approver_name.ts). */
+/**
+ * The actor of an event, how the service knows the name, and names under which the service acts; `POLICY_APPLY_WHEN`, a further
+ * one, is in approver_name.ts.
+ */
 import { isAgent, type Principals } from "./principals.ts";
 
 /** The intent's own consent to a minor change. */

@@ -22,6 +22,7 @@ export function findAutomationProblem({
   apply_when: readonly string[];
   permissions: { apply?: readonly string[] | undefined };
 }): string | undefined {
+  // Without a list, everybody may apply, the service too.
   if (permissions.apply?.includes(POLICY_APPLY_WHEN) ?? true) return undefined;
   if (apply_when.every((mode) => mode === "manual")) return undefined;
   return `must list ${POLICY_APPLY_WHEN}, since policy.apply_when lets changes apply by themselves`;
