@@ -93,7 +93,7 @@ export function createClient({
     throw toError(response, error);
   }
 
-  /** Its result has the type `never`, which can be assigned to the answer of each path. */
+  /** Makes a call and parses its JSON. The type `never` of the result can be assigned to the answer of each path. */
   async function callForJson(method: Method, path: string, options?: CallInit): Promise<never> {
     const response = await call(method, path, options);
     const text = await response.text();
