@@ -1,4 +1,4 @@
-/** Stores drafts of the model that a person has not confirmed yet. The oldest are removed first. */
+/** Stores the latest drafts of the model: their content until a person confirms them, then the id of their change. */
 import { appendRecord, type BufferState, sequenceKey } from "../projections/buffer.ts";
 import type { Store, Tx } from "../store/store.ts";
 
@@ -25,14 +25,15 @@ export interface UnconfirmedDraft {
   change_id?: string;
 }
 
-const MAX_UNCONFIRMED = 100;
+/** Number of drafts that are stored, confirmed ones included; the oldest are removed first. */
+const MAX_DRAFTS = 100;
 const PREFIX = "draft_";
 
 /** Adds a draft and returns its id. */
 export async function addDraft(tx: Tx, draft: Omit<UnconfirmedDraft, "draft_id">): Promise<string> {
   const makeDraft = (seq: number): UnconfirmedDraft => ({ draft_id: PREFIX + sequenceKey(seq), ...draft });
   const buffer = (await tx.get("meta", "chat_drafts"))?.value;
-  const next = await appendRecord(tx, "chat_drafts", buffer, makeDraft, { maxCount: MAX_UNCONFIRMED });
+  const next = await appendRecord(tx, "chat_drafts", buffer, makeDraft, { maxCount: MAX_DRAFTS });
   tx.put("meta", "chat_drafts", next);
   return PREFIX + sequenceKey(next.seq);
 }
