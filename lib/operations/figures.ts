@@ -30,17 +30,17 @@ export interface Figures {
 export async function computeFigures(deps: OperationsDeps): Promise<Figures> {
   const { store, clock, product } = deps;
   const now = clock.now();
-  const window = lastDays(now, MEMORY_DAYS);
-  const recent = lastDays(now, RELIABILITY_DAYS);
-  const [stored, [closed, attempted], { state }] = await Promise.all([
+  const memoryDays = lastDays(now, MEMORY_DAYS);
+  const reliabilityDays = lastDays(now, RELIABILITY_DAYS);
+  const [stored, [memoryCounts, reliabilityCounts], { state }] = await Promise.all([
     store.get("kpi", "latest"),
-    readCountsWithin(deps, window, recent),
+    readCountsWithin(deps, memoryDays, reliabilityDays),
     readProjection(deps, outcomes),
   ]);
   const kpis = stored?.value ?? NO_KPIS;
   const effect = product ? computeEffect(kpis, product.intent, now) : { value: null, parts: [] };
-  const memory = computeMemory(state.gaps, closed!, window);
-  const reliability = computeReliability(attempted!, recent);
+  const memory = computeMemory(state.gaps, memoryCounts!, memoryDays);
+  const reliability = computeReliability(reliabilityCounts!, reliabilityDays);
   const need = await computeNeed(deps, effect);
   const values = { E: effect.value, M: memory.value, R: reliability.value, N: need.value };
   const goals = product ? listGoals(kpis, state.kpis, product.intent, now) : [];

@@ -53,13 +53,17 @@ export function computeMoves(before: Values, after: Values, intent: Pick<Intent,
       to,
       effect: nameEffect(delta, good),
       words: describeDelta(delta, good),
+      // A movement from 0 is infinite, so it is among the largest.
       size: Math.abs(delta / from),
     };
   });
   return moves.sort((a, b) => b.size - a.size || (a.kpi < b.kpi ? -1 : 1));
 }
 
-/** Writes three sentences: on E, on the KPIs that got worse, and on those that got better, with the changes applied before. */
+/**
+ * Writes three sentences for the weekly report: on E, on the KPIs that got worse, and on those that got better, with the changes
+ * applied before.
+ */
 export async function describeMoves(
   { deps, intent, from, to, now }: { deps: OperationsDeps; intent: Intent; from: string; to: string; now: number },
   linkTo: (row: FindRow) => string,

@@ -21,6 +21,7 @@ function decodeValue(text: string): string {
   try {
     value = decodeURIComponent(text);
   } catch {
+    // A value that is not percent-encoded may contain a `%`.
     value = text;
   }
   if (/^[\x20-\x7e]+$/.test(value)) return value;
