@@ -30,6 +30,7 @@ async function verifyProjection(deps: ProjectionDeps, projection: Projection): P
     const stored = await store.get("cursors", projection.name);
     if (!stored || stored.value.clearing)
       return [`${projection.name}: not built: ${findProblem(deps, projection) ?? "yet"}`];
+    // Within an entry, the rows are those of no log length, so they cannot be compared.
     if (stored.value.step !== "") continue;
     const mismatches = await compareRows(deps, projection, stored.value);
     if ((await store.get("cursors", projection.name))?.revision === stored.revision) return mismatches;
@@ -40,6 +41,7 @@ async function verifyProjection(deps: ProjectionDeps, projection: Projection): P
 async function compareRows(deps: ProjectionDeps, projection: Projection, cursor: Cursor): Promise<string[]> {
   const { name, collections } = projection;
   const rebuilt = memoryStore();
+  // `now` is empty: only entries are projected, and no time after the last one.
   const end = { length: cursor.entry, now: "", read: createLogReader(deps, cursor.entry) };
   while ((await projectSlice(deps, projection, rebuilt, end)) === "more");
   const { state } = (await rebuilt.get("cursors", name))!.value;
