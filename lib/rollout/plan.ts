@@ -1,7 +1,11 @@
 /** The plan of a staged rollout: its steps, the KPIs that it watches, and their totals. All shares are of 10,000. */
 import { BUCKETS } from "./bucket.ts";
 
-/** Condition of an advance; `manual` waits for a person. */
+/**
+ * Condition of an advance. `budget`: the worst effect that is still possible, times the next share, is within `allowed`; `proven`:
+ * the change is proven to be no worse than allowed; `unless_worse`: it is not proven to be worse,
+ * and each arm has `min_users`; `manual`: a person orders it.
+ */
 export type Advance = "budget" | "proven" | "unless_worse" | "manual";
 
 export interface Step {
@@ -35,7 +39,7 @@ export interface Plan {
   max_silent_hours: number;
 }
 
-/** Totals of an arm so far, one count a user: Σx, Σx², and of a ratio Σy, Σy², Σxy. */
+/** Totals of the `n` users of an arm so far: Σx and Σx² of their values, and for a ratio with the denominators y also Σy, Σy², Σxy. */
 export interface Totals {
   n: number;
   sum: number;
@@ -51,6 +55,6 @@ export interface Cell {
   control: Totals;
 }
 
-/** Number of tests that share the risk of a false rollback: each KPI in each step that has a control. */
+/** Number of tests that share the risk of a false rollback: each KPI in each step that has a control. The full share has none. */
 export const countTests = ({ steps, watch }: Plan): number =>
   steps.filter(({ share }) => share < BUCKETS).length * watch.length;
