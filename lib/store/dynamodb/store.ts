@@ -9,6 +9,7 @@ import { type DynamoDbAccess, dynamoDbClient, DynamoDbError, type DynamoDbLimits
 import { createTableView } from "./table_view.ts";
 import { dumpItems, storedVersion } from "./dump.ts";
 
+/** Time limits in milliseconds. */
 const LIMITS: DynamoDbLimits = { answer: 5000, patience: 5000, findOut: 30_000 };
 
 /** Location of the table, and options of the store. */
@@ -40,7 +41,7 @@ export function dynamoDbStore(options: DynamoDbOptions): Store {
 
 const POLL_PAUSE_MS = 500;
 
-/** Required keys of a table: text `pk`, bytes `sk`. */
+/** Definition of a table. A store requires its keys: text `pk`, bytes `sk`. */
 export const TABLE = {
   AttributeDefinitions: [
     { AttributeName: "pk", AttributeType: "S" },
@@ -53,6 +54,7 @@ export const TABLE = {
   BillingMode: "PAY_PER_REQUEST",
 } as const;
 
+/** Time limits in milliseconds of the requests that create a table. */
 const TABLE_LIMITS: DynamoDbLimits = { answer: 10_000, patience: 60_000, findOut: 60_000 };
 
 /** Creates the table if it does not exist, and waits until it can be used. */
