@@ -52,7 +52,10 @@ class NotDone extends Error {
 
 const encode = (text: string): string => Buffer.from(text).toString("base64");
 
-/** Converts a key's value; `raw` is the base64 of its bytes. */
+/**
+ * Converts a key's value; `raw` is the base64 of its bytes. The version is the key's revision and a part of the value's hash, since
+ * a restored backup repeats revisions.
+ */
 function toTargetValue(keyValue: KeyValue | undefined): TargetValue {
   if (!keyValue) return ABSENT;
   const raw = keyValue.value ?? "";
@@ -230,6 +233,7 @@ export function etcdTarget(options: EtcdTargetOptions): TargetSystem {
 
 /** Parses the address. Errors: `TypeError` that does not quote it. */
 export function parseOrigin(url: string): string {
+  // Text that is no URL becomes `none:`, whose protocol is rejected below.
   const { protocol, origin, pathname, username, password } = new URL(URL.canParse(url) ? url : "none:");
   if (!/^https?:$/.test(protocol) || pathname !== "/" || username + password !== "")
     throw new TypeError("must read http://host:port; name user and password in fields of their own");

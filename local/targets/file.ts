@@ -84,7 +84,8 @@ export function fileTarget(options: FileTargetOptions): TargetSystem {
     const isEmpty = Object.keys(values).length === 0;
     if (next?.value === undefined) delete values[key];
     else setOwn<unknown>(values, key, next.value);
-    // The service would have removed its own empty object, so one that is present belongs to another program.
+    // The write creates the tenant's object if there is none. The service removes its own empty object, so one that is present
+    // belongs to another program, even if the service made an earlier one.
     if (next?.value !== undefined && isEmpty && (!presentValues || (await isServiceMade(tenant_id))))
       await recordMade(tenant_id, !presentValues);
     if (Object.keys(values).length > 0) setOwn<unknown>(config.values, tenant_id, values);
