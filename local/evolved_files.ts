@@ -7,7 +7,7 @@ import { makeFolder } from "./make_folder.ts";
 import type { EvolvedFile, EvolvedFiles } from "../lib/operations/deps.ts";
 import { evolvedKind, isEvolvedName } from "../lib/operations/evolved_name.ts";
 
-/** Does not follow links, and does not wait for pipes. */
+/** Flags for opening a file to read it: links are not followed, and pipes are not waited for. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Maximum number of files, and the size above which a file is ignored, in bytes. */
@@ -30,7 +30,7 @@ interface CachedHash {
 export function evolvedFiles(folder: string, limits: EvolvedLimits = EVOLVED_LIMITS): EvolvedFiles {
   const cached = new Map<string, CachedHash>();
 
-  /** Lists regular files with an allowed name, newest first. */
+  /** Lists regular files with an allowed name and size, newest first. */
   const listPresent = async () => {
     const names = ((await ignoreMissing(readdir(folder))) ?? []).filter(isEvolvedName);
     const entries = await Promise.all(
@@ -114,7 +114,7 @@ export async function readRegular(path: string, limit: number): Promise<Buffer |
   }
 }
 
-/** Returns undefined for a missing file, a link, or a path without a folder; rejects with every other error. */
+/** Returns undefined for a missing file, a path without a folder, a link (ELOOP) or a socket (ENXIO); rejects with every other error. */
 async function ignoreMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -1,4 +1,4 @@
-/** The proposals of the agent. A real agent would have a model write them. */
+/** The proposals of the demo's agent. A real agent would have a model write them. */
 
 const COMMON = { tenant_id: "teashop", reversible: true };
 
