@@ -65,7 +65,7 @@ export async function makePasskey(name: string, product: string, existing: reado
 
 const makeDescriptor = (credentialId: string) => ({ type: "public-key" as const, id: decodeBase64Url(credentialId)! });
 
-type ErrorTexts = Readonly<Record<string, string>>;
+type ErrorTexts = Readonly<Record<string, string>>; // By the name of a `DOMException`; "" is any other.
 
 const SIGNING_ERRORS: ErrorTexts = {
   NotAllowedError:
