@@ -77,7 +77,10 @@ export const routeSystems = (
     ...otherSystems,
   ]);
 
-/** Opens a core on systems in memory. */
+/**
+ * Opens a core on systems in memory. `more`: further systems; `longLived`: its cycle may restore a value whose edit it observed
+ * itself.
+ */
 export async function planBench(
   systems: MemorySystems,
   { intent, more, longLived }: { intent?: Manifest; more?: readonly RoutedSystem[]; longLived?: boolean } = {},

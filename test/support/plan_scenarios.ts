@@ -49,6 +49,7 @@ export type Fault = ReturnType<typeof randomFault>;
 export class Faults {
   isDead = false;
   happened = false;
+  /** Number of steps or writes since `plant` that count for the fault. */
   private count = 0;
   private fault: Fault | undefined;
 
@@ -145,7 +146,10 @@ export function openFaulty(
   return targetAdapter(faulty, { store, clock });
 }
 
-/** Counts of a run. `unknown` and `partlyRolledBack` count checks, of which a scenario has several. */
+/**
+ * Counts of a run. `applied` and `rolledBack` count the scenarios by the result of the apply with a fault; `unknown` and
+ * `partlyRolledBack` count checks, of which a scenario has several.
+ */
 export interface PlanCounts {
   scenarios: number;
   faults: number;
@@ -221,6 +225,7 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
   const contents = () => Promise.all(entries.map(({ system, key }) => system.content(key)));
   const before = entries.map((entry) => entry.before);
   const readStatus = async (): Promise<string> => (await store.get("changes", id))!.value.change.status;
+  /** Returns the targets with a lease, whose key begins with its target. */
   const listLeasedTargets = async () =>
     new Set((await store.list("leases", { limit: 99 })).map(({ id: key }) => key.split("\n")[0]!));
   /** Requires that each target whose value changed is applied and not rolled back, or has a lease. */
@@ -242,6 +247,7 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
     const faults = new Faults();
     const api = await restart(faults);
     faults.plant(randomFault(random, [...new Set(entries.map(({ system }) => system.name))]));
+    // A planted crash rejects the call.
     await api.act(operation, id).catch(() => undefined);
     await requireChangedAreRecorded();
     if (faults.happened) counts.faults++;
@@ -266,6 +272,7 @@ async function runScenario(systems: readonly ScenarioSystem[], seed: number, cou
   for (const [index, text] of after.entries())
     assert.notEqual(text, before[index], `${sets[index]!.target} is not set`);
   api = await runWithFault("rollback");
+  // A rollback that failed or was interrupted leaves the plan applied.
   for (let tries = 0; tries < 3 && (await readStatus()) === "applied"; tries++) await api.act("rollback", id);
   assert.equal(await readStatus(), "rolled_back");
   assert.deepEqual(await contents(), before, "a plan was rolled back, and its targets differ from before");

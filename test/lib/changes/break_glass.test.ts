@@ -26,6 +26,7 @@ const dueReviews = async (api: Core) => (await api.deps.store.list("review_due",
 test("an emergency quorum approves, apply ignores freeze and windows, and a review is due", async () => {
   const api = await coreWithPolicy({ windows: CLOSED_WINDOWS });
   await api.post("freeze", { actor: "ops" });
+  // A consent of the owner of billing.* is not needed either.
   const { change_id } = await api.propose({ target: "billing.rate", proposer: "pat" });
   const { status, body } = await approveInEmergency(api, change_id);
   expect([status, body.status]).toEqual([200, "approved"]);

@@ -224,6 +224,7 @@ export function computeFigures(ledger: Ledger, at: string) {
       .filter(({ did, change: name }) => did === "approved" && name === change.name)
       .map(({ by }) => by!);
     const requesters = [change.proposer, change.asked_by];
+    // The approvers of the intent in people.ts, where Erin owns pricing.
     const eligible = [ANA, BO, CHEN];
     const quorum = (change.tier === "major" ? 2 : 1) - approvers.filter((name) => eligible.includes(name)).length;
     const withoutUsed = (names: string[]) =>

@@ -37,10 +37,13 @@ const narrowTo = async (api: MandateClient, id: string, bounds: object): Promise
   expect(reply.status).toBe(200);
   return api;
 };
+/** Narrows the users to one, below the 50 of a proposal. */
 const narrow = (api: MandateClient, id: string): Promise<MandateClient> => narrowTo(api, id, { max_affected_users: 1 });
+/** Narrows the values to at most 103, below the proposed 104. */
 const narrowValues = (api: MandateClient, id: string): Promise<MandateClient> =>
   narrowTo(api, id, { limits: { ...BOUNDS.limits, schema: { type: "number", maximum: 103 } } });
 
+// The steps of STAGES are 1000 and 5000 of 10,000 users; each lasts at least 24 hours.
 test.each([
   ["is unchanged", async (api: MandateClient) => api, 5000],
   ["is narrowed", narrow, 1000],
@@ -124,6 +127,7 @@ test("a change that was applied under a mandate before a loss can be restored af
   };
   expect((await signAndSend("audit/accept-loss", "accept_loss", { note: "restored", length, head })).status).toBe(200);
   expect((await signAndSend("unfreeze", "unfreeze", { note: "restored" })).status).toBe(200);
+  // Another program edits the value that the change set.
   api.target.overwrite({ tenant_id: "t1", target: "price.basic", kind: "config", value: null } as never, "777");
   expect(await signAndSend("restore", "restore", { change_id })).toMatchObject({ status: 200 });
 });

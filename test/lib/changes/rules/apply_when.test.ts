@@ -46,6 +46,7 @@ test.each<[string | undefined, object, string | undefined]>([
   [atHour(5), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, undefined],
   [atHour(6), { apply_when: ["scheduled"], consent_ttl_hours: 5 }, `must be at ${atHour(5)} or earlier`],
   [atHour(6), { apply_when: ["scheduled"], approval_ttl_hours: 5 }, `must be at ${atHour(5)} or earlier`],
+  // Consents may take three hours, and then the apply five.
   [atHour(8), { apply_when: ["scheduled"], approval_ttl_hours: 5, consent_ttl_hours: 3 }, undefined],
   [
     atHour(9),
