@@ -105,14 +105,14 @@ describe("a peer's log", () => {
   describe("without checkpoints", () => {
     const stored = storedAfter(answerOf());
     test.each([
-      ["it has not changed", {}, "consistent"],
-      ["it grew over its earlier head", { length: 7, head: head("7"), head_at_from: head("5") }, "consistent"],
-      ["it grew, and its answer lacks the earlier head", { length: 7, head: head("7") }, "unknown"],
-      ["it shrank", { length: 4, head: head("4") }, "rewritten"],
-      ["it has another last entry", { head: head("6") }, "rewritten"],
-      ["it grew over another head", { length: 7, head: head("7"), head_at_from: head("6") }, "rewritten"],
-      ["it has another origin", { origin: "acme-crm/audit/10" }, "rewritten"],
-    ] as const)("is compared when %s: %3$s", (_, fields, log) => {
+      ["it has not changed", "consistent", {}],
+      ["it grew over its earlier head", "consistent", { length: 7, head: head("7"), head_at_from: head("5") }],
+      ["it grew, and its answer lacks the earlier head", "unknown", { length: 7, head: head("7") }],
+      ["it shrank", "rewritten", { length: 4, head: head("4") }],
+      ["it has another last entry", "rewritten", { head: head("6") }],
+      ["it grew over another head", "rewritten", { length: 7, head: head("7"), head_at_from: head("6") }],
+      ["it has another origin", "rewritten", { origin: "acme-crm/audit/10" }],
+    ] as const)("when %s, it is %s", (_, log, fields) => {
       const judged = judgeLog(stored, answerOf(fields), AT);
       expect(judged.log).toBe(log);
       expect(judged.reference!.length).toBe(log === "rewritten" ? 5 : ((fields as { length?: number }).length ?? 5));

@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const applyChange = (fields = {}) => svc.bring("applied", { kpi: "csat", expected_delta_k: 0.2, ...fields });
 const feedCsat = (csat: number) => svc.post("kpi", { csat });
-/** Advances the clock to the horizon of the applied changes. */
+/** Advances the clock to the horizon of the applied changes. Unlike `pass`, it takes no clock sample that confirms the time. */
 const reachHorizon = () => svc.deps.clock.advance(7 * DAY);
 
 describe("an own insight", () => {
