@@ -170,6 +170,7 @@ test("a guardrail rollback that the host rejects is given up and reported after 
 test("each outcome ends after its own 7 days", async () => {
   const service = await openOperations();
   const first = await service.bring("applied");
+  // `passHours` only advances the clock; `pass` below also takes a clock sample, which confirms the time.
   service.passHours(1);
   const second = await service.bring("applied", { target: "ui.colour" });
   const states = async () =>
@@ -187,7 +188,7 @@ test("each outcome ends after its own 7 days", async () => {
   expect((await service.cycle()).outcomes_closed).toBe(1);
 });
 
-// The gaps of 90 days are listed; the buckets of 400 days are stored.
+// The gaps of 90 days are listed; the buckets of 400 days are stored. The clock starts on 2 January 2026.
 test("old buckets and gaps are removed", async () => {
   const service = await openOperations();
   await service.bring("denied");

@@ -42,6 +42,7 @@ async function runScenario({ post, propose, must, bring, cycle, passHours, host 
   expect((await post("kpi", { incident_rate: 0.05 })).status).toBe(200);
   const report = await cycle();
   expect(report).toMatchObject({ rolled_back: applied, tick: 1 });
+  // The host product loses the change, which the next cycle reports as drift.
   host.host.delete(minor.change_id);
   passHours(1);
   await cycle();
@@ -64,6 +65,7 @@ test("changes work while all projections fail, and projections catch up exactly 
   expect(events(await service.audit())).toContain("change_drifted");
   expect(await entries(service)).toEqual(await entries(healthy));
 
+  // The capability and the failed step of a projection are named `follow_<projection>`.
   const capabilities = async () =>
     (await service.get("/api/capabilities")).body.capabilities.filter(({ id }: { id: string }) =>
       id.startsWith("follow_"),
@@ -108,6 +110,7 @@ test("reads use existing rows while new entries cannot be projected, and log the
   isBroken = true;
   for (const path of ["/api/state", "/api/product/approvals", "/api/log", "/api/metrics"])
     expect((await service.get(path)).status, path).toBe(200);
+  // The proposal came after the last cycle, so no row has it yet.
   expect((await service.get("/api/product/approvals")).body.pending).toEqual([]);
   expect(warnings).toContain("a projection failed");
   isBroken = false;
