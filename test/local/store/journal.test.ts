@@ -164,6 +164,7 @@ test("commits that share a write are one line, with only the last version of eac
   );
   await Promise.all(commits);
   const text = (await lines()).at(-1)!;
+  // The line has the commits after `prev` up to `n`; the number in `audit` is the id of its first entry.
   expect(JSON.parse(text)).toMatchObject({
     n: 4,
     prev: 1,

@@ -96,6 +96,7 @@ test("deleting a missing record writes nothing; a deleted record keeps its revis
   tx.delete("things", "c");
   end();
   const written = await writes();
+  // The put of c had revision 1, so its delete is written with this revision.
   expect(written.map(({ id, revision, json }) => [id, revision, json?.value])).toEqual([
     ["b", 7, undefined],
     ["c", 1, undefined],
