@@ -187,6 +187,7 @@ export const adapterCases: readonly AdapterCase[] = [
   adapterCase(
     "an applied change that the host has lost is not reported as rolled back",
     async ({ adapter, signal }) => {
+      // Status `applied`, although this host never got the change: to the adapter, the host has lost it.
       const lost = makeChange(1, { status: "applied" });
       const answer = await adapter.rollback(lost, signal).catch(() => undefined);
       if (answer) agree(false, `rollback answers ${answer.result} for a change of which the host shows nothing; throw`);

@@ -29,8 +29,8 @@ const makeChange = (change_id: string, fields: Partial<Change> = {}): Change =>
 const [a, b, c] = [makeChange("chg_a"), makeChange("chg_b"), makeChange("chg_c")];
 
 /**
- * Opens an adapter on a target system in memory; `options.system` replaces methods of the system. Of what it returns, `edits` run
- * one per write, before the write is compared and made; `faults` are those of the next writes; `effect` reads the adapter's record.
+ * Opens an adapter on a target system in memory; `options.system` replaces methods of the system. A test pushes edits and faults:
+ * each write runs one of `edits` before it compares, and meets one of `faults`. `effect` reads the adapter's record of a change.
  */
 function openAdapter(options: { store?: Store; system?: (system: TargetSystem) => Partial<TargetSystem> } = {}) {
   const store = options.store ?? memoryStore();
@@ -243,7 +243,7 @@ test("an attempt that lost to an edit has ended: other changes of the target do 
   expect(await rollback(a)).toBe("superseded");
 });
 
-test("a rollback whose request was lost stays undone when a later change sets the target", async () => {
+test("a rollback whose request was lost is not done, also after a later change of the target", async () => {
   const { apply, rollback, verify, faults, readText } = openAdapter();
   await apply(a);
   faults.push("lost request");

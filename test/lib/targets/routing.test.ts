@@ -59,6 +59,7 @@ test.each([
   ["*", "a/b", "a/b"],
   ["a/*/c/*", "a/x/y/c/d/e", "d/e"],
   ["*.json", "config/app.json", "config/app"],
+  // Without a *, the complete target.
   ["flags/on", "flags/ON", "flags/ON"],
   ["flags/*", "other", undefined],
 ])("in the pattern %s, the last * matches this part of %s: %s", (pattern, target, rest) => {

@@ -287,6 +287,9 @@ test("`changes` lists the owners and the latest 100; older ones are still known"
 });
 
 describe("a file that lost an applied change", () => {
+  /**
+   * Applies chg_before and chg_lost to one target, and replaces the file's values. Of its `changes`, only those of `listed` remain.
+   */
   const makeLostChange = async (values: object, listed: Change[] = []) => {
     const file = await openFileAdapter();
     const before = change("chg_before", { value: { limit: 100 } });
@@ -330,8 +333,8 @@ describe("a file that lost an applied change", () => {
   });
 
   test.each([
-    ["holds nothing", {}, [change("chg_before")]],
-    ["holds something else", { t1: { "ui.banner": { limit: 300 } } }, [change("chg_before")]],
+    ["has no value", {}, [change("chg_before")]],
+    ["has another value", { t1: { "ui.banner": { limit: 300 } } }, [change("chg_before")]],
   ])("and %s: the rollback fails, and the file stays as it is", async (_, values, listed) => {
     const { rollback, content, applied } = await makeLostChange(values, listed);
     const before = await content();
@@ -348,7 +351,7 @@ describe("a file that lost an applied change", () => {
     expect((await content()).values).toEqual({ t1: { "ui.banner": { limit: 300 } } });
   });
 
-  test("and has no record of it: a rollback succeeds after its target is set by hand", async () => {
+  test("and the adapter has no record: a rollback succeeds once the target is set by hand", async () => {
     const { adapter, write } = await openFileAdapter();
     const applied = change("chg_elsewhere", { status: "applied" });
     await write({ values: { t1: { "ui.banner": "x" } } });
