@@ -48,7 +48,7 @@ test.each([
   ["/api/audit", "did you mean /api/product/audit?"],
   ["/nowhere", undefined],
   [`/api/product/${"kpi".repeat(40)}`, undefined],
-])("the error about the unknown path %s names the nearest one", async (path, hint) => {
+])("the error about the unknown path %s names the nearest path, if one is similar", async (path, hint) => {
   const message = (base: string) =>
     `there is nothing at ${base}${path}${hint ? `: ${hint.replace("/api", `${base}/api`)}` : ""}; see ${base}/docs`;
   for (const base of ["", "/governance"]) {

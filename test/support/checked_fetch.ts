@@ -61,6 +61,7 @@ export function checkedFetch(fetch: Fetch, secrets: readonly string[] = [], base
   };
 }
 
+/** A service that is not ready answers 503 with the declared output instead of an error. */
 const isReadiness = (endpoint: Declaration | undefined): boolean => endpoint?.path === "/readyz";
 
 function checkError(text: string, status: number, headers: Headers, endpoint: Declaration | undefined): void {

@@ -80,6 +80,7 @@ export function serviceRules(open: Open): void {
 
   test("the trend counts changes by their level of autonomy", async () => {
     const api = await open();
+    // L1: a person proposed and a person decided. L5: the host product changed without both.
     await api.bring("approved");
     expect((await api.get("/api/l1l5_trend?days=2")).body.totals).toMatchObject({ L1: 1, L5: 0 });
   });

@@ -55,7 +55,7 @@ test("a thrown value that is not an Error is handled", async () => {
   }
 });
 
-test("a failed read is a constant 500, and a failed read at the start prevents it", async () => {
+test("a failed read is 500 internal; at the start it prevents the start", async () => {
   const store = memoryStore();
   const starting = service({ store: { ...store, get: () => Promise.reject(new Error(SECRET)) } });
   await expect(starting).rejects.toThrow();
@@ -65,12 +65,14 @@ test("a failed read is a constant 500, and a failed read at the start prevents i
 });
 
 test.each(["propose", "approve", "deny", "withdraw", "apply", "rollback", "kpi"] as const)(
-  "%s while the store cannot write is 503 and changes nothing",
+  "%s while the store cannot write is 503 and changes nothing; later it succeeds",
   async (action) => {
     const store = failingStore(memoryStore());
     const api = await service({ store });
-    const from = { apply: "approved", rollback: "applied" } as const;
-    const change_id = await api.bring(action in from ? from[action as "apply"] : "pending_consent");
+    const statusBefore = { apply: "approved", rollback: "applied" } as const;
+    const change_id = await api.bring(
+      action in statusBefore ? statusBefore[action as keyof typeof statusBefore] : "pending_consent",
+    );
     const send = () => {
       if (action === "propose") return api.post("propose", PROPOSAL, { "idempotency-key": "k" });
       if (action === "kpi") return api.post("kpi", { csat: 4 });
@@ -80,6 +82,7 @@ test.each(["propose", "approve", "deny", "withdraw", "apply", "rollback", "kpi"]
     store.fail();
     const rejected = await send();
     expect(rejected).toMatchObject({ status: 503, body: { code: "store_unavailable" } });
+    // The error of `failingStore` names a file.
     expect(rejected.text).not.toContain("state.journal");
     expect(await contents(store)).toEqual(before);
     store.recover();
