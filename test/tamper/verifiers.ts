@@ -18,10 +18,19 @@ export async function verify(log: Uint8Array | string, evidence: LogState[] = []
 }
 
 const unreadableReport = (reason: string): Report => ({
-  ...{ verdict: UNREADABLE, entries: 0, origin: "", head: "", findings: [], findings_total: 0, held_against: [] },
-  ...{ witnessed: [], proofs: { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 }, contents: null },
+  verdict: UNREADABLE,
+  entries: 0,
+  origin: "",
+  head: "",
+  findings: [],
+  findings_total: 0,
+  held_against: [],
+  witnessed: [],
+  proofs: { verified: 0, as_named: 0, not_checked: 0, unsigned: 0 },
+  contents: null,
   losses: [],
-  ...{ not_checked: [], remarks: [reason] },
+  not_checked: [],
+  remarks: [reason],
 });
 
 async function* chunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {

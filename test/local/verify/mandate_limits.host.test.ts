@@ -1,4 +1,7 @@
-/** Verifies that both verifiers accept the same values and narrowings for schemas of a mandate's limits as the service. */
+/**
+ * Both verifiers, `countersign-verify` and docs/verify_audit.py, accept the same values and narrowings for schemas of a mandate's
+ * limits as the service.
+ */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { findWiderKeyword } from "../../../lib/changes/rules/schema_narrow.ts";
@@ -20,6 +23,7 @@ print(json.dumps([
 ]))
 `;
 
+/** Runs docs/verify_audit.py; returns which values match their schemas, and which schemas narrow those before them. */
 function python(matched: readonly unknown[], narrowed: readonly unknown[]): [boolean[], boolean[]] {
   const { stdout, stderr } = spawnSync("python3", ["-c", DRIVER], {
     encoding: "utf8",
@@ -37,7 +41,7 @@ const VALUES: readonly unknown[] = [
   ...[{}, { a: 1 }, { a: "x", b: 2 }, { b: null }, { c: { a: 1 } }],
 ];
 
-/** Returns random schemas that a service accepts. */
+/** Returns `count` random schemas that the service accepts as limits of a mandate. */
 function schemas(seed: number, count: number): ValueSchema[] {
   const roll = dice(seed);
   const pick = <T>(list: readonly T[]): T => list[roll(list.length)]!;
@@ -94,6 +98,7 @@ function changed(schema: ValueSchema, roll: (below: number) => number): ValueSch
   return schema;
 }
 
+/** Removes the undefined members, as JSON does. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 test("both verifiers accept the same values and narrowings as the service", () => {
@@ -120,6 +125,7 @@ test("both verifiers accept the same values and narrowings as the service", () =
   const cases = [matched, narrowed] as unknown as unknown[][][];
   expect(differing(typescript, cases)).toEqual([]);
   expect(differing(python(matched, narrowed), cases)).toEqual([]);
+  // Both results occur, so that the comparison can fail.
   for (const all of service) expect(new Set(all)).toEqual(new Set([true, false]));
 });
 
