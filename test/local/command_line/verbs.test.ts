@@ -30,6 +30,7 @@ test("a value with a number that would be rounded is rejected", async () => {
 
 test("a change goes from proposal to rollback", async () => {
   const { call, answer } = await openCommandLine({ adapter: scriptedAdapter() });
+  // A change that cannot be reversed is major.
   const proposed = await answer([...PROPOSE, "--value", '{"on":true}', "--affected-users", "12", "--no-reversible"]);
   expect(proposed).toMatchObject({ value: { on: true }, affected_users: 12, reversible: false, tier: "major" });
   const id = proposed.change_id;
@@ -107,8 +108,11 @@ test("`find` shows an unstated risk as `list` does", async () => {
 test("on a terminal, an export asks before it moves the store", async () => {
   const { call } = await openCommandLine({});
   const questions: string[] = [];
-  const confirm = async (question: string) => questions.push(question) === 0;
-  const declined = await call(["export", "e.jsonl"], { columns: 80, confirm });
+  const decline = async (question: string) => {
+    questions.push(question);
+    return false;
+  };
+  const declined = await call(["export", "e.jsonl"], { columns: 80, confirm: decline });
   expect([declined.code, declined.err]).toEqual([1, expect.stringContaining("nothing was moved")]);
   expect(questions).toEqual([expect.stringContaining("takes no writes")]);
 });
