@@ -57,6 +57,7 @@ for (const document of documents()) {
     for (const block of runnable)
       testRun(`line ${block.line}: ${block.text.split("\n")[0]}`, async (documentRun) => {
         if (failedLine !== undefined) throw new Error(`not tried, since the block at line ${failedLine} failed`);
+        // Stays set if the block fails.
         failedLine = block.line;
         await documentRun.runBlock(block);
         failedLine = undefined;

@@ -7,6 +7,7 @@ import { ROOT } from "./markdown.ts";
 /** Exported names, which may contain a `*`, with the paths of their sources. */
 export const EXPORTED: [name: string, source: string][] = Object.entries(packageJson.exports).flatMap(
   ([name, target]) => {
+    // JSON files, such as package.json, have no types.
     if (typeof target === "string") return [];
     const source = join(ROOT, target.types.replace("./dist/", "").replace(".d.ts", ".ts"));
     return [[name.replace(".", packageJson.name), source] satisfies [string, string]];

@@ -1,7 +1,8 @@
 /**
  * node test/mutation/run.mjs [--short] [FILE…]: mutation tests of the groups of sources in groups.mjs. Stryker changes one
  * expression at a time and runs the tests that cover it; a mutant that no test detects survives. FILE is a part of a path.
- * `--short` tests the lines that differ from the parent of HEAD, for two minutes. Exit code 1: a score is below its minimum.
+ * `--short` tests the lines that differ from the parent of HEAD, for two minutes, and ignores FILE. Exit code 1: a score is below
+ * its minimum.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
