@@ -56,5 +56,6 @@ export function serial(
     else await runJob(job).catch(job.reject);
     if (++decisionCount % DECISIONS_PER_TURN === 0) await yieldTurn?.();
   });
+  // `others` is constant, since no other process writes.
   return { transact, others: async () => "", close: () => close().then(() => lastReport) };
 }
