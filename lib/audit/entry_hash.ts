@@ -2,6 +2,7 @@
 import type { Sha256 } from "../kit/platform.ts";
 import type { AuditEntry } from "./entry.ts";
 
+/** The `previous_hash` of the first entry of a log. */
 export const FIRST_PREVIOUS_HASH = "0".repeat(64);
 
 /** Fields in the order in which they are hashed. */

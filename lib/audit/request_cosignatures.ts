@@ -91,6 +91,7 @@ export function requestCosignature(deps: WitnessDeps, witness: Witness, stopping
 async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stopping?: AbortSignal): Promise<boolean> {
   const { store, clock, integrity, log } = deps;
   const checkpoint = await readLastCheckpoint({ store });
+  // There is nothing to cosign in an unsigned checkpoint or an empty log, and nothing to confirm in a broken one.
   if (!checkpoint?.key || checkpoint.length === 0 || integrity.breach) return false;
   const id = witnessId(witness, deps);
   const previous = (await store.get("witnesses", id))?.value ?? INITIAL_STATE;
@@ -118,7 +119,7 @@ async function requestCosignatureIfDue(deps: WitnessDeps, witness: Witness, stop
   return next.failures > 0;
 }
 
-/** Returns the pause before the next request: a second, doubled by each failure, at most five minutes. */
+/** Returns the pause before the next request: a second, doubled by each failure since the last cosignature, at most five minutes. */
 const retryDelayMs = ({ failures }: WitnessState): number => Math.min(MIN_WAIT_MS * 2 ** failures, MAX_WAIT_MS);
 
 /** Submits the newest checkpoint until the witness cosigns it. `old`: the size that the witness presumably cosigned last. */
