@@ -29,7 +29,10 @@ import { expireReadings } from "../target_readings.ts";
 import { type CommandResult, runTransaction, type Transaction } from "../transaction.ts";
 import { type LocationCheck, verifyOperand } from "../verify_location.ts";
 
-/** Result of the adapter for an operand, and the state of the host after it. */
+/**
+ * Result of the adapter for an operand, and the state of the host after it. After a failure with outcome `unresolved` the host
+ * decides how it ended; `unanswered`: it may also still take effect.
+ */
 type RestoreRun =
   | { ok: true; result: RestoreResult; host: HostState }
   | { ok: false; error: string; outcome: "not_done" | "unresolved" | "unanswered" };
@@ -41,7 +44,7 @@ interface EndedRestore {
   run: RestoreRun;
 }
 
-/** Verifies the locations of a change, judges the restore, takes its leases, runs and records it. */
+/** Verifies the locations of a change, judges the restore, takes its leases, runs the restore and records its result. */
 export async function restoreValue(caller: Caller, input: RestoreInput): Promise<OperationResult | ReplayedReply> {
   const { deps } = caller;
   const { change_id } = input;
@@ -67,6 +70,7 @@ export async function restoreValue(caller: Caller, input: RestoreInput): Promise
 async function verifyLocations(deps: Caller["deps"], { change_id, operand_id }: RestoreInput): Promise<LocationStates> {
   const states = new Map<string, LocationCheck>();
   const record = await readRecord(deps.store, change_id);
+  // `startRestore` rejects such a change.
   if (record?.change.status !== "applied" || record.change.erased) return states;
   for (const operand of listAppliedOperands(record)) {
     const { change_id: id } = operand;
@@ -115,6 +119,7 @@ const commitRestore = (caller: Caller, ended: readonly EndedRestore[]): Promise<
         if (!run.ok) {
           caller.deps.log.warn("a restore failed", { change_id: operand.change_id, error: run.error });
           const reason = `the adapter ${name} failed; the log of the service has the cause`;
+          // The error names the first failure.
           failed ??= { operand, stage: "restore", reason };
           if (run.outcome === "not_done") await endLease(transaction, lease);
           else await storeUnresolved(transaction, lease, run.outcome);

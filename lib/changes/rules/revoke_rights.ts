@@ -1,4 +1,7 @@
-/** The people who may revoke an approved change, and words for who may end an open one. Under every intent there is at least one. */
+/**
+ * The people who may revoke an approved change, and words for who may end an open one. Under every intent there is at least one
+ * such person.
+ */
 import { AppError } from "../../kit/errors.ts";
 import type { Change } from "./change.ts";
 import { normalizeName } from "./names.ts";

@@ -3,7 +3,7 @@ import { canonicalJson } from "../../kit/canonical_json.ts";
 import type { Change } from "./change.ts";
 import type { StageFacts } from "./stage_action.ts";
 
-/** Signed decisions on a change. */
+/** Signed decisions on a change; `SERVICE_ACTIONS` lists the others. */
 // prettier-ignore
 export const DECISIONS = [
   "approve", "approve_emergency", "deny", "revoke", "review", "withdraw", "propose", "note", "stage",
@@ -17,7 +17,7 @@ export interface CommonFacts {
   origin: string;
   note: string;
   manifest_hash: string;
-  /** RFC 3339, UTC. */
+  /** Time of the signature, RFC 3339, UTC. */
   at: string;
 }
 
@@ -56,7 +56,7 @@ export const createChangeFacts = (
 export const statementText = <Facts extends CommonFacts>(facts: Facts): string =>
   canonicalJson({ v: "countersign-consent/1", ...facts });
 
-/** Returns the time that a statement states; undefined without one. */
+/** Returns the time that a statement states; undefined without one, and for a text that is no JSON. */
 export function parseStatementTime(statement: string): string | undefined {
   try {
     const { at } = JSON.parse(statement) as { at?: unknown };
