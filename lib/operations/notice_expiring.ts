@@ -29,15 +29,16 @@ interface Due {
 }
 
 const PAGE_SIZE = 500;
-/** A notice takes four writes at most. */
+/** A notice takes four writes at most, and a transaction is limited to `MAX_WRITES_PER_DECISION`. */
 const NOTICES_PER_TRANSACTION = 10;
-/** Maximum number of announced changes in a cycle. */
+/** Maximum number of changes of a status that are announced in a cycle; the next cycle announces the rest. */
 const MAX_ANNOUNCED = 200;
 
 /** Adds a notice for each change that entered the last quarter of its time. */
 export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
   const { consent_ttl_hours, approval_ttl_hours } = deps.product!.intent.policy;
   const now = await readConfirmedTime(deps);
+  // No time is confirmed to have passed yet.
   if (now === -Infinity) return;
   for (const [status, hours] of [
     ["pending_consent", consent_ttl_hours],
@@ -50,7 +51,7 @@ export async function noticeExpiring(deps: ChangesDeps): Promise<void> {
   }
 }
 
-/** Lists changes in their last quarter that were not announced, in order of expiry. */
+/** Lists changes in their last quarter that were not announced, in order of expiry; also expired ones that are not denied yet. */
 async function listDue(
   deps: ChangesDeps,
   status: WaitingStatus,
@@ -68,7 +69,7 @@ async function listDue(
       const sortKey = expiringKey(since, id);
       if (since <= latestStart && sortKey > announced) due.push({ id, sortKey, expiresAt: since + ttl });
     }
-    // Pending changes are in the order in which they began to wait.
+    // Rows are in the order of proposals: pending changes, but not approved ones, are in the order in which they began to wait.
     const last = page.at(-1);
     if (status === "pending_consent" && last && parseWait(last.value).since > latestStart) break;
   }
@@ -82,6 +83,7 @@ const announce = ({ store, clock }: ChangesDeps, status: WaitingStatus, due: rea
     const unannounced = due.filter(({ sortKey }) => sortKey > (announced[status] ?? ""));
     if (unannounced.length === 0) return;
     const now = clock.now();
+    // An expired change gets no notice any more, and is not listed again.
     for (const change of unannounced)
       if (change.expiresAt > now) await addNotice({ store }, tx, createNotice(status, change, now));
     tx.put("meta", "expiring", { ...announced, [status]: unannounced.at(-1)!.sortKey });
