@@ -5,7 +5,10 @@ import { formatJson } from "../text.ts";
 import { NotDone } from "../exit.ts";
 import type { Session, Verb } from "../verb.ts";
 
-/** Builds the body of a request and its precondition, signed if `--key` is set. */
+/**
+ * Builds the body of a request, signed if `--key` is set; a signed request also requires the revision of the change that was shown
+ * (`params`). The body has no type, since the fields of the command line have none; the service checks them.
+ */
 async function buildRequest(
   session: Session,
   decision: "apply" | "rollback" | "restore" | "stage",
@@ -41,6 +44,7 @@ function createVerb(name: "apply" | "rollback"): Verb {
       const host = adapter === null ? "no adapter" : `${adapter.name}: ${adapter.result}`;
       const text = `${change_id}  ${status} (${host})${audit_entry ? `, entry ${audit_entry.id}` : ""}`;
       if (!dry_run) return { text };
+      // `holds` is null for a target without a value, and absent if the target was not read.
       const { preview = null, holds } = adapter ?? {};
       const lines = [`${text}, dry run`, formatJson(preview)];
       if (holds) lines.push("The target holds:", formatJson(holds.value));
