@@ -15,7 +15,10 @@ import { invalidField } from "../../lib/kit/errors.ts";
 
 const FILTERS = ["before", "after", "change_id", "tenant_id", "tenant", "event_type"] as const;
 
-/** GET /api/product/audit: a page of the log; `format=jsonl` streams the complete log, with `contents` also contents and intents. */
+/**
+ * GET /api/product/audit: a page of the log. `format=csv` and `format=jsonl` stream the complete log; the latter with `contents`
+ * also contents and intents.
+ */
 export const audit = endpoint(
   {
     method: "GET",
