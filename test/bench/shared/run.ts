@@ -1,4 +1,4 @@
-/** Runs the requested benchmarks, or all, one after the other. */
+/** Runs the benchmarks that the arguments name, or all, one after the other; main.mjs describes the arguments. */
 import { dynamoDb } from "./dynamodb.ts";
 import { postgres } from "./postgres.ts";
 
