@@ -36,7 +36,7 @@ const attempt = (): AttemptContext => ({
 
 const put = (text: string, overrides: object = {}) =>
   server!.post("/v3/kv/put", { key: encodeBase64(key(entry)), value: encodeBase64(text), ...overrides });
-/** Removes all keys that begin with `/`. */
+/** Removes all keys that begin with `/`; `0` is the character after it. */
 const clear = () => server!.post("/v3/kv/deleterange", { key: encodeBase64("/"), range_end: encodeBase64("0") });
 const listKeys = async () => {
   const answer = await server!.post("/v3/kv/range", { key: encodeBase64("/"), range_end: encodeBase64("0") });
@@ -124,17 +124,18 @@ describe.skipIf(!server)("keys of etcd", () => {
     const one = attempt();
     server!.signal("SIGSTOP");
     const written = system.compareAndSet(entry, next, before, one, stop.signal);
-    // The request is sent before it is aborted.
     const isUnanswered = expect(written).rejects.toBeInstanceOf(Unanswered);
+    // The request is sent before it is aborted.
     await new Promise(setImmediate);
     stop.abort(new Error("time is up"));
     await isUnanswered;
     server!.signal("SIGCONT");
     const outcome = await system.resolve!(entry, one, neverAborted);
     expect(await readValue()).toBe(outcome === "done" ? '{"limit":1}' : '{ "limit" : 0.0 }');
-    const late = await system.read(entry, neverAborted);
+    // Nothing is written after the resolution.
+    const resolved = await system.read(entry, neverAborted);
     await system.resolve!(entry, one, neverAborted);
-    expect(await system.read(entry, neverAborted)).toEqual(late);
+    expect(await system.read(entry, neverAborted)).toEqual(resolved);
   });
 
   test("after a crash during writes the key has the last answered write, or the one under way", async () => {
@@ -143,9 +144,9 @@ describe.skipIf(!server)("keys of etcd", () => {
     const written: string[] = [];
     const crashed = server!.crash();
     for (let i = 0; ; i++) {
-      const one = { value: i, version: "" };
+      const numbered = { value: i, version: "" };
       const result = await system
-        .compareAndSet(entry, one, expected, attempt(), neverAborted)
+        .compareAndSet(entry, numbered, expected, attempt(), neverAborted)
         .catch((error) => error as Error);
       if (result instanceof Error || !result.done) break;
       written.push(String(i));
@@ -182,6 +183,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     const [at, fence, proof] = [key(entry), `/app/.countersign/chg_a/${one.attempt}`, "/app/.countersign/chg_a"].map(
       encodeBase64,
     );
+    // A version is the revision of the key and a hash of its text.
     const [mod_revision] = before.version.split(" ");
     expect(requests).toEqual([
       [
@@ -206,7 +208,7 @@ describe.skipIf(!server)("keys of etcd", () => {
     ]);
   });
 
-  test("every part of the comparison counts: version, text and fence", async () => {
+  test("a write or removal conflicts if revision, text or absence of the key is not as expected", async () => {
     const before = await putForeignText();
     const [revision] = before.version.split(" ");
     const wrong = { ...before, version: before.version.replace(revision!, String(Number(revision) + 1)) };
@@ -281,7 +283,7 @@ describe.skipIf(!server)("keys of etcd", () => {
       const one = attempt();
       expect(
         await asWriter.compareAndSet(entry, next, await asWriter.read(entry, neverAborted), one, neverAborted),
-      ).toHaveProperty("version");
+      ).toMatchObject({ done: true });
       expect(await asWriter.resolve!(entry, one, neverAborted)).toBe("done");
       const removed = await asWriter.compareAndSet(
         entry,
@@ -323,10 +325,12 @@ describe.skipIf(!server)("keys of etcd", () => {
       expect(result).toEqual({ done: false, rejected: expect.stringContaining(reason) });
       expect(JSON.stringify(result)).not.toMatch(/-word/);
       expect(await writer().read(entry, neverAborted)).toEqual(before);
+      // A guest may read, so its ping succeeds.
       if (overrides.user !== "guest") await expect(open(overrides).ping!(neverAborted)).rejects.toThrow(reason);
     });
   });
 
+  // The last test on the server, whose database is full afterwards.
   test("a write to a full database is rejected, and the key stays", async () => {
     const before = await putForeignText();
     const megabyte = "x".repeat(1_000_000);
