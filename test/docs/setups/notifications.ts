@@ -18,6 +18,7 @@ const PROPOSAL = {
   value: "50",
   affected_users: 40,
 };
+/** The webhook that the check of `json notification` captured, for the tests after the last block. */
 let sentWebhook: { headers: IncomingHttpHeaders; body: string };
 
 const listen = async (server: Server): Promise<string> => {
@@ -106,6 +107,7 @@ export const notifications: DocumentSetup = {
     });
     test("the page's receiver rejects a notification without a signature", async () => {
       const body = sentWebhook.body.replace("Show", "Hide");
+      // `webhook-signature` is missing.
       const headers = { "webhook-id": "evt_1", "webhook-timestamp": String(Math.floor(Date.now() / 1000)) };
       expect((await fetch(documentRun().url(8425), { method: "POST", headers, body })).status).toBe(500);
       // The receiver's output line may arrive after its response.

@@ -1,4 +1,4 @@
-/** Setup of docs/stores.md: a Postgres server and a local DynamoDB. */
+/** Setup of docs/stores.md: a Postgres server and a local DynamoDB, in place of the addresses that the page shows. */
 import { Client } from "pg";
 import { expect } from "vitest";
 import { TABLE } from "../../../lib/store/dynamodb/store.ts";
@@ -32,6 +32,7 @@ async function prepare(): Promise<RunEnvironment | undefined> {
       AWS_SECRET_ACCESS_KEY: "key",
     },
     exampleChecks: {
+      /** The page's query lists the newest changes; there is only the one that is proposed here. */
       async sql(query, documentRun) {
         const { change_id, summary } = await client(fetch, documentRun.url(8420)).propose();
         const database = new Client(url);
