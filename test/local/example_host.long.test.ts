@@ -29,6 +29,7 @@ async function startHost(path: string) {
 test("the host waits for the file, then prints a line for each value that changes", { timeout: 30_000 }, async () => {
   const { apply, rollback, write, path } = await openFileAdapter({ path: "made/later/product.json" });
   const { nextLine, nextError } = await startHost(path);
+  // Both changes set the same target: names are compared without case, and the first spelling stays.
   const [first, second] = [
     change("chg_1", { value: { on: true } }),
     change("chg_2", { target: "UI.BANNER", value: 2 }),
@@ -66,10 +67,11 @@ test("the host keeps its values while the file is broken", { timeout: 30_000 }, 
 
 test("the example's intent is valid: a crm follow-up needs one approval, a small ui change none", async () => {
   const { intent } = loadIntent(await readFile(example("product_intent.json"), "utf8"), sha256);
+  const minorToday = 0;
   const tier = judgeTier(
     createCrmFollowup({ tenant_id: "t1", affected_users: 40, expected_delta_k: 1.5 }),
     intent.policy,
-    0,
+    minorToday,
   );
   expect([tier, countRequiredApprovers(tier, intent.policy)]).toEqual(["standard", 1]);
   const smallChange = {
@@ -80,7 +82,7 @@ test("the example's intent is valid: a crm follow-up needs one approval, a small
     risk: "low",
     reversible: true,
   } as const;
-  expect(judgeTier({ tenant_id: "t1", ...smallChange }, intent.policy, 0)).toBe("minor");
+  expect(judgeTier({ tenant_id: "t1", ...smallChange }, intent.policy, minorToday)).toBe("minor");
   expect([intent.product_id, canDecide("anybody", intent), intent.policy.self_approval]).toEqual([
     "acme-crm",
     true,

@@ -122,5 +122,7 @@ export function listOfferedCheckpoints(attack: Attack, world: World, entries: re
   // Without the key nobody can sign a checkpoint of another log; the service itself signs one of the unchanged log.
   const own =
     attack.hasKey || (!attack.entries && !attack.setBack) ? [makeCheckpoint(entries, entries.length, world.key)] : [];
-  return [...own, makeCheckpoint(world.entries, 100, world.key), ...forged];
+  // The service signed this one when the log had 100 entries.
+  const older = makeCheckpoint(world.entries, 100, world.key);
+  return [...own, older, ...forged];
 }

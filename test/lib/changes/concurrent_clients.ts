@@ -197,8 +197,8 @@ async function runPass({ clients, random }: HistoryRun): Promise<undefined> {
 }
 
 /**
- * Lets time pass or sets the clock wrong by a month, and restarts both processes, mostly under other rules and keys. Mostly also
- * samples the clock afterwards.
+ * Lets time pass or sets the clock wrong by a month, and restarts both processes, in two of three cases under other rules and
+ * keys. In two of three cases it also samples the clock afterwards.
  */
 async function restartProcesses(run: HistoryRun): Promise<void> {
   const { random, clock, clients } = run;
@@ -267,7 +267,7 @@ function verifyEntry(run: HistoryRun, entry: AuditEntry, granted: Map<number, Se
   const { id, event_type, change_id } = entry;
   const detail = parseDetail(entry.detail);
   run.entryTime = Date.parse(entry.timestamp);
-  // Neither entry changes the state of the model.
+  // Entries of these two events do not change the state of the model.
   if (event_type === "intent_in_force" || event_type === "proposal_refused") return;
   const before = run.states.at(-1)!;
   const label = `${prefix}, entry ${id}: ${event_type} ${detail.decision ?? ""} by ${detail.approver ?? ""}`;

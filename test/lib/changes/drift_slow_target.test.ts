@@ -20,6 +20,7 @@ test("a check of slow targets stops after a few seconds, and the next one contin
   // Eight targets are verified concurrently, so one batch of eight uses up the five seconds of a check.
   expect(await checkDrift(api.deps)).toMatchObject({ checked: 8, next: expect.any(Number) });
   expect(await checkDrift(api.deps)).toMatchObject({ checked: 4, next: null, missed: true, oldest_verified_at: null });
+  // The newest changes are verified first.
   expect(verified).toEqual(applied.reverse());
 });
 
@@ -40,6 +41,7 @@ test("a hanging system does not delay the targets of another system", async () =
   await vi.waitFor(() => expect(slow!.adapter.calls).toHaveLength(8));
   // After two seconds without an answer the other targets of the slow system are left out.
   await vi.advanceTimersByTimeAsync(2000);
+  // 20 targets of the quick system, and 8 of the slow one.
   expect(await check).toMatchObject({ checked: 28, next: null, missed: true });
   expect(slow!.adapter.calls).toHaveLength(8);
   expect(quick!.adapter.calls).toHaveLength(20);

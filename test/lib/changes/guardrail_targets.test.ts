@@ -9,7 +9,7 @@ import { scriptedAdapter } from "../../support/scripted_adapter.ts";
 
 const GUARDRAIL = { kpi: "incident_rate", max_regression: 0.02, action: "rollback", targets: ["checkout.*"] };
 
-/** Opens a service with GUARDRAIL, changed by `guardrail`, while incident_rate is 0.03. */
+/** Opens a service with GUARDRAIL, changed by `guardrail`, while incident_rate is 0.03; so a rate above 0.05 trips it. */
 async function openWithGuardrail(guardrail: object = {}) {
   const policy = { guardrails: [{ ...GUARDRAIL, ...guardrail }] };
   const api = await core({ adapter: scriptedAdapter(), intent: { policy } });
@@ -47,7 +47,7 @@ test("a newer change of another target does not hide the newest change of the wa
   expect(await api.rolledBack()).toBe(change_id);
 });
 
-test("the change before a rolled back one is rolled back only by a later, worse feed", async () => {
+test("the change before a rolled back one is rolled back only by a later feed above the limit", async () => {
   const api = await openWithGuardrail();
   const older = await api.bring("applied", { target: "checkout.button" });
   const newer = await api.bring("applied", { target: "checkout.label", kpi: "csat" });

@@ -85,6 +85,7 @@ test("approvers immediately see the value restored after an interrupted apply", 
   const observed = (await api.propose(FLAG_PROPOSAL)).change_id;
   const digest = async () => (await api.get(`changes/${observed}?seen=1`)).body.seen[0].digest;
   expect(await digest()).toBe(sha256("1"));
+  // As the service does after an apply that was interrupted.
   await undoOnHost(api.deps.product!.adapter!, [(await readRecord(api.deps.store, change_id))!.change]);
   expect(await digest()).toBe(OLD);
 });
@@ -203,6 +204,7 @@ describe("a value that its target system rejects", () => {
     return status === 201 ? status : [status, body.code, body.error];
   };
   const OTHER_FIELDS = { summary: "Set it", affected_users: "1", risk: "low", proposer: "bo" };
+  /** As `check` it judges the value alone; as `checkHeld` it judges the value together with the current one. */
   const rejectValue = () => "it is too large";
   const NOT_ALLOWED = [400, "value_not_allowed", expect.stringContaining("flags/a cannot hold the value: it is too")];
   const unreadable = { checkHeld: rejectValue, read: () => Promise.reject(new Error("no file")) };

@@ -1,4 +1,4 @@
-/** The service's log while the store accepts no writes. */
+/** Lines in the log of the process (not the audit log) while the store accepts no writes. */
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { PROPOSAL } from "../../support/client.ts";
@@ -25,6 +25,6 @@ test("rejected requests are logged at most once a second, with their number sinc
   expect(lines).toHaveLength(1);
   api.deps.clock.advance(1);
   await sendRejected(3);
-  // The second line counts 49 of the first 50 requests, one before the second ended, and the first after it.
+  // The second line counts 51: the other 49 of the first 50 requests, the one a millisecond too early, and the one that logs it.
   expect(lines.map(({ requests }) => requests)).toEqual([1, 51]);
 });

@@ -1,6 +1,6 @@
 /**
- * The server passes the conformance scenarios of MCP, of both version ranges, except the listed checks of diagnostic tools,
- * prompts and resources, which the server does not have.
+ * The server passes the conformance scenarios of MCP, for versions that begin with `initialize` (2025) and for the stateless one
+ * (2026-07-28). Excepted are the listed checks of diagnostic tools, prompts and resources, which the server does not have.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

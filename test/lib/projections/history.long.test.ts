@@ -138,6 +138,7 @@ async function step(service: OperationsService, random: () => number, changes: s
 /** Counts overdue items by a scan of all changes and tasks. */
 async function countOverdueByScan({ deps }: OperationsService): Promise<Record<string, number>> {
   const now = deps.clock.now();
+  /** The time limits of `TIME_LIMITS`, as a second source. */
   const hours = {
     pending_changes: 24,
     approved_changes: 24,

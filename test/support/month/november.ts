@@ -84,7 +84,7 @@ async function fourthWeek(month: Month): Promise<void> {
   await advanceTo("11-07 09:00");
   await approve("merge accounts", CHEN, "Run it at night");
   await rate("What moved this month?", CHEN, 2, "Too long");
-  // Lead scoring lapses ten days after its consent, without an apply.
+  // Lead scoring lapses ten days after its consent, without an apply. An expiry needs two samples of the clock, so two cycles.
   await advanceTo("11-07 10:15");
   await cycle();
   await advanceTo("11-07 10:30");

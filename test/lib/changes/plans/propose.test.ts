@@ -76,6 +76,7 @@ describe("in a daily limit", () => {
     const api = await service({ intent: { policy: { minor } } });
     const minorFields = { tier: "minor", affected_users: 1, risk: "low", reversible: true };
     const tier = async (sets: readonly object[]) => (await propose(api, sets, minorFields)).body.tier;
+    // Four a day: five entries are too many; three are minor, and then two more are too many, but one is not.
     expect([await tier(makeEntries(5)), await tier(SETS), await tier(makeEntries(2))]).toEqual([
       "standard",
       "minor",
@@ -94,6 +95,7 @@ describe("in a daily limit", () => {
     const api = await service({ intent: { principals } });
     const asAgent = (sets: readonly object[]) =>
       api.json("propose", plan(sets), { authorization: "Bearer s" }).then(({ status }) => status);
+    // Five a day: three are used; another three are too many, and two are not.
     expect([await asAgent(SETS), await asAgent(SETS), await asAgent(makeEntries(2))]).toEqual([201, 429, 201]);
   });
 });
