@@ -1,12 +1,7 @@
 /** A complete service with its link, in this process, on real sockets. */
 import { DAY_MS } from "../../../lib/kit/days.ts";
-import { expect } from "vitest";
 import { countersign } from "../../../handlers/index.ts";
-import { coEvolution } from "../../../handlers/product/co_evolution.ts";
-import { peerQuery } from "../../../handlers/peer_query.ts";
-import { peers } from "../../../handlers/peers.ts";
 import type { Deps } from "../../../lib/deps.ts";
-import { outputSchema } from "../../../lib/http/endpoint.ts";
 import type { CheckpointSource } from "../../../lib/link/answer_peer.ts";
 import type { Insight } from "../../../lib/link/insight.ts";
 import type { LinkPort } from "../../../lib/link/port.ts";
@@ -14,6 +9,7 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import type { Store } from "../../../lib/store/store.ts";
 import { type CrossLink, openCrossLink } from "../../../local/cross_link.ts";
 import type { PeerAddress } from "../../../local/option_values.ts";
+import { checkedFetch } from "../../support/checked_fetch.ts";
 import { type Client, client } from "../../support/client.ts";
 import { countedIds } from "../../support/ids.ts";
 import { manifest } from "../../support/intents.ts";
@@ -81,15 +77,7 @@ export async function startNode(options: NodeOptions): Promise<TestNode> {
     checkpoint: options.checkpoint?.(deps),
   });
   deps.link = link;
-  const requests = client(async (request) => {
-    const linkHandler = [peers, peerQuery, coEvolution].find(({ path }) => path === new URL(request.url).pathname);
-    const response = await (linkHandler ? linkHandler(deps) : fetch)(request);
-    if (linkHandler && response.status === 200) {
-      const body = await response.clone().json();
-      expect(outputSchema(linkHandler).parse(body), `the declared output of ${linkHandler.path}`).toEqual(body);
-    }
-    return response;
-  });
+  const requests = client(checkedFetch(fetch));
   const port = Number(/:(\d+)$/.exec(link.self.address ?? ":0")![1]);
 
   const node: TestNode = {
