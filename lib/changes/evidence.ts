@@ -90,20 +90,26 @@ export function createEvidence(
       }
     };
   };
-  /** As `walk`, back to a moment (RFC 3339): reads the log as far back as needed. */
+  /**
+   * As `walk`, back to a moment (RFC 3339): reads the log as far back as needed, but not beyond the room of the index, 4.2 million
+   * entries (`MAX_SEGMENTS`), where the walk ends as if the log began there. If a limit's period has more entries, the limit
+   * counts only these.
+   */
   const walkSince = (query: SubjectQuery, isAbout: (entry: AuditEntry) => boolean, moment: string): NextEntry => {
     // A concurrent reader may read further back meanwhile, but this walk ends where the index began when the walk was created.
     const { after } = logIndex;
     const next = walk(query, isAbout);
     return async () => {
       const entry = await next();
+      // The moment is reached.
       if (entry) return entry.timestamp < moment ? undefined : entry;
-      // The index has no room for earlier entries.
+      // The log begins here, or the index has no room for earlier entries.
       if (after <= logIndex.lowest) return undefined;
       const [firstIndexed] = after < head.length ? await entries([after + 1]) : [];
-      // Entries of this time may lie before the indexed part.
+      // Entries since the moment may lie before the indexed part: it is extended, and the walk repeated.
       if (!firstIndexed || firstIndexed.timestamp >= moment)
         throw new LogNotIndexed(Math.max(1, after + 1 - READ_BACK_SIZE));
+      // All entries since the moment are indexed.
       return undefined;
     };
   };
