@@ -1,8 +1,8 @@
 /**
  * Rule `cs1`: decides at each feed whether a rollout advances, holds or is rolled back. It has no state and needs only
- * recorded numbers, so an auditor can recompute each decision. A KPI that is worse than allowed rolls back in any step, with a
- * risk of 5 % of a false one over all KPIs and steps. Where a step requires a proof, a KPI that is not proven to be within its
- * allowance holds.
+ * recorded numbers, so an auditor can recompute each decision. A KPI that is worse than allowed rolls back in any step; over all
+ * KPIs and steps the risk of a false rollback is 5 %. A step with `budget` or `proven` advances only once each KPI is proven to be
+ * within its allowance, with `budget` at the share of the next step.
  */
 import { findImpossibleTotals, summarize } from "./arm.ts";
 import { ALPHA, compare } from "./bounds.ts";
@@ -98,6 +98,10 @@ export const findNextShare = ({ steps }: Plan, step: number): number => steps[st
 export const readAllowed = ({ allowed }: WatchedKpi): number =>
   typeof allowed === "object" ? allowed.relative : allowed;
 
+/**
+ * Returns true if a KPI permits the advance. `proven`: the worst effect that is still possible is within the allowance. `budget`:
+ * that effect times the share of the next step is. `unless_worse`: both arms have enough users.
+ */
 function mayAdvance(
   plan: Plan,
   stepIndex: number,
