@@ -11,10 +11,14 @@ import { makeIntent } from "../../../support/intents.ts";
 import { passkey } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 
+// prettier-ignore
 const ACTIONS: PermissionAction[] = [
-  ...(["apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase"] as const),
-  ...(["accept_clock", "accept_loss", "note"] as const),
+  "apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase", "accept_clock", "accept_loss", "note",
 ];
+/**
+ * Lists for all actions: `notes` is the list of `note`, and `accept_clock` also that of `accept_loss`. Each has one name in two
+ * spellings, which counts once.
+ */
 const LISTED = Object.fromEntries(
   ["apply", "rollback", "freeze", "unfreeze", "restore", "feed_kpis", "erase", "accept_clock", "notes"].map(
     (action) => [action, ["Ops", "ops"]],
