@@ -25,7 +25,8 @@ function poolReplacing(...parts: readonly (readonly [part: string, by: string])[
   return pool;
 }
 
-// Parts of statements, each with the text that replaces it and does without its effect.
+// Parts of statements, each with a text that removes its effect. LOCK: the lock of the head's row. FENCE: the head is still that
+// of the last commit read (`$2` must stay in use). CONDITION: the same for the probe at the start.
 const LOCK = ["for update", ""] as const;
 const FENCE = ["and name = $2", "and $2::text is not null"] as const;
 const CONDITION = ["and commits = 0", ""] as const;
@@ -118,12 +119,15 @@ onPostgres("an engine that lets two connections update one row from the same sta
   await pool.end();
 });
 
-onPostgres("a write based on an absent record conflicts if the record was added meanwhile", async () => {
+onPostgres("a write based on an absent record is decided again if the record was added meanwhile", async () => {
+  // Without lock and fence only the condition on the record itself can detect it.
   const pool = poolReplacing(FENCE, LOCK);
-  const name = "what is there";
+  const name = "absent record";
   const [one, other]: [AnyStore, AnyStore] = [await postgresStore({ pool, name }), await postgresStore({ pool, name })];
+  // Both have read that log/1 is absent.
   await Promise.all([one, other].map((store) => store.transact((tx) => tx.get("log", "1"))));
   await increment(one);
+  // The first attempt, which would write log/1, conflicts; the second writes log/2.
   expect(await increment(other)).toBe(2);
   await Promise.all([one.close(), other.close()]);
   await pool.end();
