@@ -13,7 +13,7 @@ export const IDENTITY_FIELDS: Readonly<Record<string, string>> = {
   algorithms:
     "Accepted signatures: `ES256`, `ES384`, `ES512`, `EdDSA`, `Ed25519`, `PS256`, `PS384`, `PS512`, `RS256`, `RS384`, `RS512`. Shared secrets (`HS256`) are impossible.",
   jwks_url:
-    "Address of the issuer's public keys: https, or http on this machine. For `aws-alb`, the address before the key's id.",
+    "Address of the issuer's public keys: https, or http on this machine. For `aws-alb`, the address to which the key's id is appended.",
   name_claim:
     "The claim with the person's name; `email` by default. For `email` and `/user/email`, `email_verified` must not be false.",
   groups_claim:
