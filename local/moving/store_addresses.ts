@@ -49,6 +49,7 @@ export function storeAddress(
   log: Log = consoleWarnings,
 ): StoreAddress {
   const text = addressOption.startsWith("env:") ? env[addressOption.slice(4)] : addressOption;
+  if (addressOption === "") throw new MoveRejected("the address of a store is empty");
   if (!text) throw new MoveRejected(`${addressOption}: the variable ${addressOption.slice(4)} is not set`);
   const isTable = /^dynamodb:/i.test(text);
   let address = text;
@@ -113,8 +114,8 @@ const TABLE_RULE =
 function tableStore(text: string, env: Environment): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [region, endpoint] = ["region", "endpoint"].map((name) => url?.searchParams.get(name) ?? undefined);
-  const name = decodeURIComponent(url?.hostname ?? "");
   // For this scheme URL does not change upper case in the host, so it is the name of the table.
+  const name = decodeURIComponent(url?.hostname ?? "");
   if (!url || !/^[\w.-]{3,255}$/.test(name) || url.username !== "" || !/^\/?$/.test(url.pathname))
     throw new MoveRejected(TABLE_RULE);
   const inRegion = region ?? env["AWS_REGION"];
@@ -132,28 +133,29 @@ function tableStore(text: string, env: Environment): StoreAddress {
 }
 
 function fileStoreAddress(path: string, log: Log): StoreAddress {
-  const parts = (at: string) => ({ files: nodeFiles, paths: statePaths(at), sequences: LAYOUT.sequences });
-  const requireStore = (at: string): void => {
-    if (!storeExists(nodeFiles, statePaths(at))) throw new MoveRejected(`there is no store at ${path}`);
+  const paths = statePaths(path);
+  const parts = { files: nodeFiles, paths, sequences: LAYOUT.sequences };
+  const requireStore = (): void => {
+    if (!storeExists(nodeFiles, paths)) throw new MoveRejected(`there is no store at ${path}`);
   };
-  const openSnapshot = (at: string, commit: BulkAccess["commit"]): BulkAccess => ({
-    dump: () => dumpFiles(parts(at)),
+  const openSnapshot = (commit: BulkAccess["commit"]): BulkAccess => ({
+    dump: () => dumpFiles(parts),
     atOneMoment: true,
-    moveState: () => readMoveStateFromFiles(parts(at)),
+    moveState: () => readMoveStateFromFiles(parts),
     commit,
-    clear: () => Promise.reject(new Error("a store that another process uses is not loaded")),
+    clear: () => Promise.reject(new Error("a store that is opened as a source is not loaded")),
   });
   return {
     // The absolute path, since the log and the move state that record it are read elsewhere too.
     name: resolve(path),
     // The files are read directly, whether a service writes to them or not.
     async openForCopy() {
-      requireStore(path);
+      requireStore();
       const readOnly = () => Promise.reject(new Error("a copy writes nothing"));
-      return { from: openSnapshot(path, readOnly), name: resolve(path), close: async () => {} };
+      return { from: openSnapshot(readOnly), name: resolve(path), close: async () => {} };
     },
     async openForMove() {
-      requireStore(path);
+      requireStore();
       try {
         const store = await openLocked(path, log);
         return { from: store.bulk!, name: resolve(path), close: () => store.close() };
@@ -165,7 +167,7 @@ function fileStoreAddress(path: string, log: Log): StoreAddress {
         throw new MoveRejected(
           `${path} is in use by a service that cannot be reached here: stop it, and give the command again`,
         );
-      return { from: openSnapshot(path, commit), name: resolve(path), close: async () => {} };
+      return { from: openSnapshot(commit), name: resolve(path), close: async () => {} };
     },
     openForLoad: () => openLocked(path, log),
   };
