@@ -33,7 +33,7 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
     if (fields.length > 0)
       throw new AppError("approval_stale", `the content of ${changeId} is not what was proposed; it is not attested`);
     const head = findHead(transaction, change);
-    if (head === undefined) await requireOwner(transaction, change);
+    if (head === undefined) await requireInForce(transaction, change);
     else await requireAllowedRelease(transaction, change, head);
     // A release is judged now, under the current intent; the consents of another change were judged when it was applied.
     const entry = head === undefined ? await transaction.evidence.storedEntry(applied?.entry) : undefined;
@@ -65,12 +65,13 @@ async function requireAllowedRelease(transaction: Transaction, change: Change, h
   throw createNotInForceError(change, reason);
 }
 
-async function requireOwner({ ledger }: Transaction, change: Change): Promise<void> {
+async function requireInForce({ ledger }: Transaction, change: Change): Promise<void> {
   const { change_id, status } = change;
   if (status !== "applied") throw createNotInForceError(change, `it is ${status}, and not applied`);
   for (const { tenant_id, target } of listEntries(change)) {
-    const owner = await ledger.owner({ tenant_id, target });
-    if (owner !== change_id) throw createNotInForceError(change, `${target} belongs to ${owner ?? "no change"} now`);
+    const inForce = await ledger.owner({ tenant_id, target });
+    if (inForce !== change_id)
+      throw createNotInForceError(change, `${target} belongs to ${inForce ?? "no change"} now`);
   }
 }
 
