@@ -1,11 +1,10 @@
-/** Rules of an intent that have no effect, mostly since they contradict each other. */
+/** Rules of an intent that have no effect, mostly since they contradict each other, or by which a change cannot be applied in time. */
 import { HOUR_MS } from "../../kit/days.ts";
 import type { Intent } from "./intent.ts";
 import { isCovered } from "./target_pattern.ts";
 
 /**
- * Describes rules without effect, each by its field; `now` in milliseconds since the epoch. They are reported and do not prevent
- * the load.
+ * Describes such rules, each by its field; `now` in milliseconds since the epoch. They are reported and do not prevent the load.
  */
 export const findContradictions = ({ policy }: Pick<Intent, "policy">, now: number): string[] => [
   ...findEmptyMinor(policy),
