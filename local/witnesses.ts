@@ -16,11 +16,12 @@ export function openWatch(options: Options, warn: (message: string) => void): Wa
   const { witnessFor, witnessKey, witnessName, auditKey } = options;
   if (witnessFor === undefined || witnessKey === undefined || witnessName === undefined) return undefined;
   const signer = loadAuditKey(witnessKey, warn, "--witness-key");
+  // Warnings about this key are given where it is loaded for signing.
   const auditPublicKey = auditKey === undefined ? undefined : loadAuditKey(auditKey, () => {}).publicKey;
   const isSame = (key: Uint8Array): boolean => Buffer.from(key).equals(signer.publicKey);
   if (auditPublicKey && isSame(auditPublicKey))
     throw new Error(
-      "--witness-key is the key of --audit-key: a witness needs a key of its own, or it would sign for its log",
+      "--witness-key is the key of --audit-key: a witness needs a key of its own, or the service would be a witness of its own log",
     );
   const logs = readLogs(witnessFor);
   if (logs.some(({ publicKey }) => isSame(publicKey)))
@@ -48,9 +49,9 @@ function readLogs(path: string): VerifierKey[] {
     const key = parseVerifierKey(entry, sha256);
     if (key) return [key];
     throw new Error(
-      `line ${index + 1} of --witness-for ${path} is not a verifier key of a log; GET /api/product/audit/checkpoint of it answers one as "key"`,
+      `line ${index + 1} of --witness-for ${path} is not a verifier key; the log's service returns its key as "key" in GET /api/product/audit/checkpoint`,
     );
   });
-  if (logs.length === 0) throw new Error(`--witness-for ${path} holds no verifier key`);
+  if (logs.length === 0) throw new Error(`--witness-for ${path} has no verifier key`);
   return logs;
 }
