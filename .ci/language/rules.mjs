@@ -86,12 +86,9 @@ const ALLOWED = [
   /"asker"/,
   // Texts that are sent, stored or published in the description of the API.
   /by another way than this file: whoever made the pack/,
-  /what was given out before: exports/,
-  /what peers were told/,
   /Whoever did it\./,
   /absent beside a result/,
   /only beside it, under the same parent/,
-  /it told of a change whose content was/,
   /whoever stands here must sign/,
   /The service at a glance/,
   /asked to look into, beside changes/,

@@ -138,7 +138,7 @@ async function sweep(deps: OperationsDeps, due: readonly Due[]): Promise<boolean
   await rewriteMatching(deps, "tasks", searchTexts, (tx, id, record) => {
     const about = findNamedChange(record.task.result ?? "");
     if (about === undefined) return;
-    const result = "This report was erased: it told of a change whose content was.";
+    const result = "This report was erased: it described a change whose content was erased.";
     removed = true;
     tx.put("tasks", id, { ...record, task: { ...record.task, result } });
   });

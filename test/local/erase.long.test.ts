@@ -129,7 +129,7 @@ test("no file has erased content of a denied change", async () => {
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
 });
 
-test("no file has erased content of a rolled back change, or of the next change's previous value", async () => {
+test("no file has erased content of a rolled back change whose value a later change replaced", async () => {
   const first = await api.bring("applied", SECRET);
   const second = await api.bring("applied", { summary: "later", value: '"later"' });
   expect(await api.post("erase", { change_id: first, actor: "dpo" })).toMatchObject({
@@ -146,7 +146,7 @@ test("no file has erased content of a rolled back change, or of the next change'
   expect(audit_entries.some(({ detail }: { detail: string }) => JSON.parse(detail).previous_digest === digest)).toBe(
     true,
   );
-  expect(remaining.join("\n")).toContain("that of its value alone in the entry of a change that was applied over it");
+  expect(remaining.join("\n")).toContain("the digest of its value in the entry of the change that replaced it");
   await expectSuccess(api.act("rollback", second));
   expect(JSON.parse(readFileSync(join(folder, "product_config.json"), "utf8")).values).toEqual({});
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, state: { mismatched: 0 } });
@@ -166,7 +166,7 @@ test("copies stored later are erased by a second sweep; files are compacted at m
   clock.advance(11 * 60 * SECOND);
   await running.cycle();
   expect((await store.get("tasks", "late"))?.value.task.result).toBe(
-    "This report was erased: it told of a change whose content was.",
+    "This report was erased: it described a change whose content was erased.",
   );
   expect(findFilesWith().length).toBeGreaterThan(0);
   clock.advance(13 * HOUR);

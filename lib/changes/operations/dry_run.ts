@@ -102,4 +102,4 @@ function previewRollback(
 
 /** Creates the error of an adapter that rejects a change: 400 `adapter_rejected`. */
 export const createRejection = (name: string, reason: string): AppError =>
-  new AppError("adapter_rejected", `the adapter ${name} refuses the change: ${reason}`, { stage: "validate" });
+  new AppError("adapter_rejected", `the adapter ${name} rejects the change: ${reason}`, { stage: "validate" });

@@ -25,9 +25,9 @@ export function redactContent(content: Content): Content {
 export const UNERASED_DATA = [
   "the entries of the audit log about it, with its tenant, target, kind, tier, risk, KPI, names and notes, and what adapters answered",
   "its expected_delta_k, by which its outcome is measured",
-  "the digest of the content, and that of its value alone in the entry of a change that was applied over it, from which a short value, or one of few possible, can be guessed",
-  "what was given out before: exports, certificates, notifications, what the host product was sent, and what peers were told",
-  "backups and copies of the store, and what people wrote elsewhere in words of their own",
+  "the digest of the content, and the digest of its value in the entry of the change that replaced it; a short value, or one of a few possible ones, can be guessed from it",
+  "what left the service before: exports, certificates, notifications, values sent to the host product, and insights sent to peers",
+  "backups and copies of the store, and texts that people wrote elsewhere",
 ] as const;
 
 /**
