@@ -1,4 +1,4 @@
-/** The plan of a staged rollout: its steps, the KPIs that it watches, and their totals. All shares are of 10,000. */
+/** The part of `stages` that the rule decides by: steps, watched KPIs and their totals. All shares are of 10,000. */
 import { BUCKETS } from "./bucket.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** The field `stages` of a change: the plan of its rollout, who feeds it, and what distinguishes users. */
+/** The field `stages` of a change: the steps of its rollout, the watched KPIs, who feeds it, and what distinguishes users. */
 import * as z from "zod";
 import { line, personName } from "../kit/fields.ts";
 import { once } from "../kit/once.ts";
@@ -113,8 +113,8 @@ export const stagesSchema = once(() =>
   ),
 );
 
-/** The plan of a staged rollout as it is proposed, consented to and hashed. */
+/** The stages of a rollout as they are proposed, consented to and hashed. */
 export type Stages = z.output<ReturnType<typeof stagesSchema>>;
 
-/** Returns the plan that the rule decides by. */
+/** Returns the part of the stages that the rule decides by. */
 export const toPlan = ({ steps, watch, max_silent_hours }: Stages): Plan => ({ steps, watch, max_silent_hours });

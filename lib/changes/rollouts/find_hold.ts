@@ -37,7 +37,7 @@ export async function findHold(transaction: Transaction, record: ChangeRecord): 
   if (notAllowed) return notAllowed;
   const problem = findStagesProblem(change, policy.stages);
   if (problem !== undefined)
-    return new AppError("value_not_allowed", `the plan of ${change_id} ${problem}`, { change_id });
+    return new AppError("value_not_allowed", `the stages of ${change_id}: ${problem}`, { change_id });
   // The spelling of targets matters only to an adapter that locates them.
   const moved = findMove(product.adapter, change, product.adapter?.locate && (await ledger.respell(change)));
   if (moved) return new AppError("target_moved", describeMove(moved), { change_id, places: moved });

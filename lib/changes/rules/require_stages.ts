@@ -1,4 +1,4 @@
-/** Checks the plan of a rollout in a proposal. */
+/** Checks the stages of a rollout in a proposal. */
 import { invalidField } from "../../kit/errors.ts";
 import { type Intent, listKpiNames } from "./intent.ts";
 import { goodDirection } from "./kpi.ts";
@@ -7,7 +7,7 @@ import { normalizeName } from "./names.ts";
 import { findPrincipal } from "./principals.ts";
 import { findStagesProblem, type StagedChange, type StagesRule } from "./stages_rule.ts";
 
-/** Requires that the rollout plan of a proposal can be carried out. Errors: 400 `invalid_field`. */
+/** Requires that the rollout of a proposal can be carried out. Errors: 400 `invalid_field`. */
 export function requireStages(
   proposal: StagedChange & { proposer?: string | undefined },
   intent: Pick<Intent, "kpis" | "principals"> & { policy: { stages?: StagesRule | undefined } },
