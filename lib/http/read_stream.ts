@@ -19,7 +19,7 @@ export function streamLog(deps: object, makeChunks: () => Chunks): ReadableStrea
   if (busyServices.has(deps))
     throw new AppError(
       "reads_busy",
-      "another reader takes the whole log (pack, export, CSV, JSONL); try again when it has ended",
+      "another request reads the complete log (pack, export, CSV, JSONL); try again when it has ended",
       {},
       { "retry-after": "5" },
     );
