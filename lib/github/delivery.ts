@@ -58,8 +58,8 @@ export const decisionPath = ({ repository, run_id }: Pick<DeploymentRequest, "re
   `/repos/${repository}/actions/runs/${run_id}/deployment_protection_rule`;
 
 /**
- * Reads a signed delivery; undefined if it requests no decision. `api`: the only address that decisions are posted to. Errors:
- * 400 `invalid_field`.
+ * Reads a signed delivery; undefined if it requests no decision. `api`: the address of GitHub's API; decisions are
+ * posted only below it. Errors: 400 `invalid_field`.
  */
 export function readDelivery(bytes: Uint8Array, headers: Headers, api: string): DeploymentRequest | undefined {
   let value: unknown;
@@ -85,6 +85,9 @@ export function readDelivery(bytes: Uint8Array, headers: Headers, api: string): 
     callback,
   };
   if (callback !== api + decisionPath(request))
-    throw invalidField("deployment_callback_url", "must be the run's deployment_protection_rule below the gate's api");
+    throw invalidField(
+      "deployment_callback_url",
+      "must be …/actions/runs/<run>/deployment_protection_rule below the api of the gate",
+    );
   return request;
 }

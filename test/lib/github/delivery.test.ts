@@ -48,7 +48,7 @@ test.each([
 
 const COMMIT = "must be a full commit id";
 const NAME = "must be owner/name";
-const RUN_CALLBACK = "must be the run's deployment_protection_rule below the gate's api";
+const RUN_CALLBACK = "must be …/actions/runs/<run>/deployment_protection_rule below the api of the gate";
 
 test.each<[fault: string, change: object, field: string, message: string]>([
   ["no environment", { environment: undefined }, "environment", "must be text"],
