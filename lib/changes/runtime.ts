@@ -19,10 +19,14 @@ export type Identity = z.infer<ReturnType<typeof identitySchema>>;
 
 /** Present if the service was started with `--product-intent`. */
 export interface ProductRuntime {
+  /** The rules in force. */
   intent: Intent;
-  /** The manifest's canonical JSON text, and its SHA-256. */
+  /** Canonical JSON text of the intent. */
   manifest: string;
+  /** SHA-256 of `manifest`. */
   manifest_hash: string;
+  /** The product that the intent names, and this instance. */
   identity: Identity;
+  /** Access to the target systems; if absent, an apply is only recorded. */
   adapter?: ProductAdapter;
 }
