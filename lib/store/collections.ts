@@ -1,4 +1,4 @@
-/** Ids and collections that engines treat specially: ids of sequences, the chain's head, and the log. */
+/** Special cases of engines: the ids of sequences, the chain's head, and the log. */
 import type { Collection, Meta } from "./store.ts";
 import type { Key } from "./version.ts";
 
