@@ -16,12 +16,12 @@ let judged: Awaited<ReturnType<typeof judgeExports>>;
 let withContents: Awaited<ReturnType<typeof judgeExports>>;
 
 /** Edits the targets that the entry of an event names. */
-const forge = (event: string, change: (sets: Target[]) => unknown): string => {
+const forge = (event: string, edit: (sets: Target[]) => unknown): string => {
   const entries = lines.filter((line) => line.includes('"event_type"')).map((line) => JSON.parse(line) as AuditEntry);
   const edited = entries.map((entry) => {
     if (entry.event_type !== event) return entry;
     const detail = JSON.parse(entry.detail) as Detail;
-    return { ...entry, detail: JSON.stringify({ ...detail, sets: change(detail["sets"] as Target[]) }) };
+    return { ...entry, detail: JSON.stringify({ ...detail, sets: edit(detail["sets"] as Target[]) }) };
   });
   return rehashed(edited, 0)
     .map((entry) => `${JSON.stringify(entry)}\n`)
@@ -38,7 +38,7 @@ const NOT_LEFT = "it rolls back a target of its plan that is not applied";
 const FORGED: readonly (readonly [
   forgery: string,
   event: string,
-  change: (sets: Target[]) => unknown,
+  edit: (sets: Target[]) => unknown,
   message: string,
 ])[] = [
   ["an apply of some targets", "change_applied", (sets) => sets.slice(1), ALL],
@@ -65,7 +65,7 @@ beforeAll(async () => {
   const { text } = await api.get("audit?format=jsonl&contents=1");
   lines = text.trimEnd().split("\n");
   const entryLines = lines.filter((line) => line.includes('"event_type"')).map((line) => `${line}\n`);
-  judged = await judgeExports([entryLines.join(""), ...FORGED.map(([, event, change]) => forge(event, change))]);
+  judged = await judgeExports([entryLines.join(""), ...FORGED.map(([, event, editSets]) => forge(event, editSets))]);
   withContents = await judgeExports([text, forgedContent(text)], true);
 });
 

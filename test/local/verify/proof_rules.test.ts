@@ -281,7 +281,7 @@ test.each<[signer: string, more: Detail, message: string | undefined, counts: De
     {},
   ],
   [
-    "a key, but it names another",
+    "a key, while the entry names another",
     { proof: ANA.sign(STATEMENT), key: idOf(PHONE.key) },
     "its key is not the key that made its proof",
     {},
@@ -311,7 +311,7 @@ test.each<[signer: string, more: Detail, message: string | undefined, counts: De
   ["an SSH key", { proof: ANA.sign(STATEMENT), key: KEY }, undefined, { as_named: 1 }],
   ["a passkey", { proof: PHONE.sign(STATEMENT), key: idOf(PHONE.key) }, undefined, { not_checked: 1 }],
   ["an SSH key that the log does not list", { proof: EVE.sign(STATEMENT), key: idOf(EVE.key) }, NOT_LISTED, {}],
-  ["an SSH key, but it names another", { proof: EVE.sign(STATEMENT), key: KEY }, NOT_LISTED, {}],
+  ["an SSH key, while the entry names another", { proof: EVE.sign(STATEMENT), key: KEY }, NOT_LISTED, {}],
   ["a passkey that the log does not list", { proof: PHONE.sign(STATEMENT), key: "SHA256:x" }, NOT_LISTED, {}],
   ["nobody", { statement: undefined }, "its intent lists keys of ana, but it has no signature", {}],
 ])("without a policy, a denial signed by %s is judged by the log", (_, more, message, counts) => {
