@@ -30,8 +30,8 @@ let all: Facts[];
 
 const addHours = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR * 1000).toISOString();
 
-function buildFacts(reckoning: ReturnType<typeof computeFigures>, change: LedgerChange): Facts {
-  const acts = reckoning.acts.filter((act) => act.change === change.name);
+function buildFacts(figures: ReturnType<typeof computeFigures>, change: LedgerChange): Facts {
+  const acts = figures.acts.filter((act) => act.change === change.name);
   const timesOf = (...dids: string[]) => acts.filter(({ did }) => dids.includes(did)).map((act) => act.at);
   const consents = acts.filter(({ did }) => did === "approved");
   const proposed = timesOf("proposed")[0]!;
@@ -58,10 +58,11 @@ function buildFacts(reckoning: ReturnType<typeof computeFigures>, change: Ledger
     rolledBack: timesOf("rolled_back")[0],
     approvers: consents.map(({ by }) => by!),
     denier: acts.find(({ did }) => did === "denied")?.by ?? undefined,
-    verdict: reckoning.computeOutcome(change.name)?.verdict,
+    verdict: figures.computeOutcome(change.name)?.verdict,
     emergency,
+    // N counts an open change as overdue after 24 hours.
     overdue: change.drifting || reviewDue || (open && Date.parse(NOW) - Date.parse(since) > 24 * HOUR * 1000),
-    lacking: open ? reckoning.listMissingConsents(change) : [],
+    lacking: open ? figures.listMissingConsents(change) : [],
     expires,
     text: [...changeTexts, change.proposer, change.asked_by ?? "", ...notes].join("\n").toLowerCase(),
   };
@@ -69,8 +70,8 @@ function buildFacts(reckoning: ReturnType<typeof computeFigures>, change: Ledger
 
 beforeAll(async () => {
   month = await sharedMonth();
-  const reckoning = computeFigures(month.ledger, NOW);
-  all = reckoning.changes.map((change) => buildFacts(reckoning, change));
+  const figures = computeFigures(month.ledger, NOW);
+  all = figures.changes.map((change) => buildFacts(figures, change));
 });
 
 // oxlint-disable-next-line no-explicit-any -- responses have no type
@@ -165,6 +166,7 @@ const QUERIES: readonly (readonly [string, (change: Facts) => boolean])[] = [
   ["expires:<2026-11-19", ({ expires }) => expires !== undefined && expires < "2026-11-19"],
   ["4000 mails", (change) => hasWords(change, /\b4000\b/, /\bmails?\b/)],
   ["seat limit", (change) => hasWords(change, /\bseats?\b/, /\blimits?\b/)],
+  // These words are the note of a freeze, which is no text of a change.
   ['"quarter end"', () => false],
   ['"load test"', (change) => hasWords(change, /load test/)],
   ["spreadsheet importer", (change) => hasWords(change, /spreadsheet/, /importer/)],
@@ -177,7 +179,7 @@ const QUERIES: readonly (readonly [string, (change: Facts) => boolean])[] = [
   ["-mandate:* kind:experiment", ({ kind }) => kind === "experiment"],
 ];
 
-test("the table of queries has the required number of rows", () => expect(QUERIES.length).toBeGreaterThanOrEqual(60));
+test("the table has at least 60 queries", () => expect(QUERIES.length).toBeGreaterThanOrEqual(60));
 
 test.each(QUERIES)("%s returns the changes of the ledger that match", async (query, isMatch) => {
   const found = await find(query);
@@ -195,7 +197,7 @@ describe("the caller", () => {
     },
   );
 
-  test("without a name is:waiting finds all pending changes, and is:mine is an error", async () => {
+  test("without a name is:waiting finds all changes that lack a consent, and is:mine is an error", async () => {
     const expected = all.filter(({ lacking }) => lacking.length > 0).map(({ id }) => id);
     expect(idsIn(await find("is:waiting", {}, null)).sort()).toEqual(expected.sort());
     expect(await month.get("/api/find?q=is:mine", null)).toMatchObject({
@@ -222,8 +224,8 @@ describe("order", () => {
       .toSorted((a, b) => {
         const [left, right] = [key(a)!, key(b)!];
         if (left === right) return a.id > b.id ? -1 : 1;
-        const isBefore = left < right;
-        return isBefore === ascending ? -1 : 1;
+        const isLess = left < right;
+        return isLess === ascending ? -1 : 1;
       })
       .map(({ name }) => name);
 
