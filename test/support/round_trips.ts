@@ -43,7 +43,7 @@ export function roundTrips(store: Store, { immediate = false } = {}): { store: S
       transact: (decide) => trip("transact").then(() => store.transact(decide)),
       ...(store.others && { others: () => trip("others").then(() => store.others!()) }),
     },
-    /** Returns the requests since the last call. */
+    /** Returns the requests since the last call, and starts counting again. */
     take() {
       const taken = { requests: requests.length, steps, heads: requests.filter(isHead).length, names: requests };
       requests = [];

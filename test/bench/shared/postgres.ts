@@ -14,7 +14,7 @@ import { slowLink } from "./slow_link.ts";
 
 const CLIENTS = 64;
 
-/** The minimum work of any service: chained entries with the hash of the previous one, and the change. */
+/** The minimum work of any service: appends an entry with the hash of the previous one, and stores the change. */
 const PLAIN_FUNCTION = `
 create table plain_head (n bigint not null, hash text not null);
 insert into plain_head values (0, repeat('0', 64));
@@ -59,11 +59,13 @@ async function stop({ child }: Service): Promise<void> {
 
 /** Figures of one or more services under load. */
 interface Rate {
+  /** Proposals a second. */
   perSecond: number;
   /** Processor time of the services, in microseconds a proposal. */
   cpu: number;
-  /** Proposals a commit, and attempts a commit, which exceed 1 if processes conflict. */
+  /** Proposals a commit. */
   perCommit: number;
+  /** Attempts a commit; above 1 if processes conflict. */
   tries: number;
 }
 
@@ -181,16 +183,16 @@ export async function postgres({ short }: { short: boolean }): Promise<void> {
     );
     console.log(`  plain chained SQL function   ${describeRate("plain")}`);
     console.log(
-      `  one process                  ${describeRate("one")}, ${formatRatio("one", "plain")} of the plain function (must 1.0)`,
+      `  one process                  ${describeRate("one")}, ${formatRatio("one", "plain")} of the plain function (goal: at least 1.0)`,
     );
     console.log(
-      `  three processes              ${describeRate("three")}, ${formatRatio("three", "one")} of one (must 0.8)`,
+      `  three processes              ${describeRate("three")}, ${formatRatio("three", "one")} of one (goal: at least 0.8)`,
     );
     console.log(
       `  one alone                    ${describeRate("near")}, ${formatRatio("near", "plain")} of the plain function`,
     );
     console.log(
-      `  one alone, 2 ms away         ${describeRate("far")}, ${formatRatio("far", "near")} of that (must 0.67)`,
+      `  one alone, 2 ms away         ${describeRate("far")}, ${formatRatio("far", "near")} of that (goal: at least 0.67)`,
     );
   } finally {
     await Promise.all([...services, near, far].map(stop));

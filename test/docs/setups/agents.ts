@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { DocumentSetup } from "./index.ts";
 
-const URL = "http://127.0.0.1:8420/mcp";
+const MCP_URL = "http://127.0.0.1:8420/mcp";
 
 export const agents: DocumentSetup = {
   programs: ["curl", "openssl"],
@@ -10,13 +10,13 @@ export const agents: DocumentSetup = {
     exampleChecks: {
       "json cursor": ({ mcpServers }) =>
         expect(mcpServers.countersign).toMatchObject({
-          url: URL,
+          url: MCP_URL,
           headers: { Authorization: "Bearer ${env:SVC_AGENT_TOKEN}" },
         }),
       "json vscode": ({ inputs, servers }) =>
         expect(servers.countersign).toMatchObject({
           type: "http",
-          url: URL,
+          url: MCP_URL,
           headers: { Authorization: `Bearer \${input:${inputs[0].id}}` },
         }),
     },

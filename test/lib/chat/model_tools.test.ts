@@ -84,6 +84,7 @@ test("events are found by change, tenant, person, type and time, without hashes"
   ]);
   expect(await listEvents({ tenant_id: "t1", person: "ana" })).toEqual([["consent_decision", "t1"]]);
   expect(await listEvents({ type: "change_applied" })).toEqual([["change_applied", "t1"]]);
+  // The third change was proposed on 4 January, two days after the first.
   expect(await listEvents({ from: "2026-01-04T00:00:00Z" })).toEqual([["change_proposed", "t1"]]);
   expect(JSON.stringify(await use("get_audit"))).not.toMatch(/current_hash|previous_hash/);
 });

@@ -27,6 +27,7 @@ const ARGUMENTS: Record<string, ArgumentsFor> = {
     join(home, "node_modules", "openapi-typescript-codegen/bin/index.js"),
     ...["--input", document, "--output", folder, "--client", "fetch"],
   ],
+  // Its configuration names the document and the output, relative to the working directory.
   kubb: (_document, _folder, home) => [
     join(home, "node_modules", "@kubb/cli/bin/kubb.cjs"),
     ...["generate", "--config", join(home, "kubb.config.mjs")],
@@ -35,7 +36,7 @@ const ARGUMENTS: Record<string, ArgumentsFor> = {
     join(home, "node_modules", "orval/dist/bin/orval.js"),
     ...["--input", document, "--output", join(folder, "index.ts"), "--client", "fetch"],
   ],
-  // It resolves paths only from the working directory.
+  // It expects the path of the output relative to the working directory.
   "typed-openapi": (document, folder, home) => [
     join(home, "node_modules", "typed-openapi/bin.js"),
     ...[document, "--output", join(basename(folder), "index.ts"), "--runtime", "none"],
