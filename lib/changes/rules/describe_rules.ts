@@ -145,7 +145,9 @@ function describeStages({ stages }: Policy): string[] {
       ...(watch.length > 0 ? [`it must watch ${watch.join(", ")}`] : []),
       ...(fed_by ? [`only ${quoteNames(fed_by)} may feed it`] : []),
       ...(limits.length > 0 ? [`it may allow a loss of ${limits.join(", ")} at most`] : []),
-      ...(replaces_guardrails ? ["guardrails on what it so limits and watches do not act on it"] : []),
+      ...(replaces_guardrails
+        ? ["guardrails do not act on it for a KPI that it watches and whose loss max_allowed limits"]
+        : []),
     ].join("; "),
   ];
 }

@@ -46,7 +46,7 @@ test.each<[string, object, string[]]>([
       },
     },
     [
-      'a change of ui.* may be rolled out in steps; it must watch csat; only "bo" may feed it; it may allow a loss of csat by 1 at most; guardrails on what it so limits and watches do not act on it',
+      'a change of ui.* may be rolled out in steps; it must watch csat; only "bo" may feed it; it may allow a loss of csat by 1 at most; guardrails do not act on it for a KPI that it watches and whose loss max_allowed limits',
     ],
   ],
   [

@@ -560,7 +560,7 @@ test("the rules in force are described as they are enforced, also those that for
     "changes are applied on mon from 09:00 to 17:00 in Europe/Berlin",
     "a proposal on a target that has a live change is rejected",
     "nobody may change billing.*",
-    'a change of ui.* may be rolled out in steps; it must watch errors; only "agent:pricing" may feed it; it may allow a loss of errors by 0.1 at most; guardrails on what it so limits and watches do not act on it',
+    'a change of ui.* may be rolled out in steps; it must watch errors; only "agent:pricing" may feed it; it may allow a loss of errors by 0.1 at most; guardrails do not act on it for a KPI that it watches and whose loss max_allowed limits',
     "people may sign a mandate, under which an agent's changes of ui.* need no further consent: for 20 days, 10 changes a UTC day and 5 open ones at most, also where they apply by themselves",
     "before a change is applied in tenant:t1, the same value must be applied in system:stage for 24 hours by a change whose outcome is not regressed",
     'a value of ui.* must match {"type":"number"}',
