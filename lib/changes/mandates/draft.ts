@@ -71,7 +71,10 @@ function readBounds({ note: _, actor: __, ...stated }: DraftInput, { product, at
   return { max_per_day, max_open, ...statedBounds, agent } as unknown as MandateBounds;
 }
 
-/** Removes drafts that are too old and have no signature, and returns the number of drafts that are not too old. */
+/**
+ * Removes drafts that are too old and have no signature, and returns the number of drafts that are not too old. A signed draft
+ * stays, since the log has entries about it.
+ */
 export async function sweepDrafts(tx: Transaction["tx"], now: number): Promise<number> {
   let draftCount = 0;
   for await (const { id, value } of listRecords(tx, "mandates"))

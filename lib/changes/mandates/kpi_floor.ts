@@ -24,6 +24,7 @@ export function findKpiBelowFloor(
 ): KpiBelowFloor | undefined {
   for (const [kpi, floor] of Object.entries(kpi_floor)) {
     const value = Object.hasOwn(values, kpi) ? values[kpi]! : undefined;
+    // The direction is 1 where up is good, and -1 where down is.
     if (value !== undefined && kpiDirection(kpi, intent) * (value - floor) < 0) return { kpi, value };
   }
   return undefined;
