@@ -21,6 +21,7 @@ export async function verifyPerson(deps: HttpDeps, request: Request): Promise<vo
   try {
     verifiedTokens.set(request, await identityToken.verify(token));
   } catch (error) {
+    // `message` is for the sender, `detail` for the log; other errors than `TokenRejected` have no `detail`.
     const { message, detail = message } = error as Partial<TokenRejected> & Error;
     verifiedTokens.set(request, { refused: error instanceof TokenRejected ? message : "it cannot be verified" });
     logAtIntervals(deps, "a proxy's token was refused", { header: identityToken.header, reason: detail });
@@ -83,6 +84,7 @@ const headersAreText = once((): boolean => {
 
 /** Decodes the bytes of a header from UTF-8; malformed bytes become U+FFFD, which no name may contain. */
 function decodeHeader(bytes: string): string {
+  // ASCII is UTF-8 already, and a character beyond one byte means that these are no bytes.
   if (!/[\x80-\xff]/.test(bytes) || /[^\0-\xff]/.test(bytes)) return bytes;
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
     Uint8Array.from(bytes, (character) => character.charCodeAt(0)),
@@ -104,5 +106,6 @@ function findNameProblem(name: string): string | undefined {
   if (name.includes(",")) return "has a comma: it was sent twice, or names several people";
   if (INVISIBLE.test(name)) return "contains an invisible character";
   if (name.length > MAX_NAME_LENGTH) return `has more than ${MAX_NAME_LENGTH} characters`;
+  // An empty name is valid: nobody is named.
   return name === "" || isPersonName(name) ? undefined : "begins with a prefix that no person's name has";
 }
