@@ -3,10 +3,10 @@
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** `2026-01-02` */
+/** Returns the day of a moment: `2026-01-02`. */
 export const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** A moment to the minute: `2026-01-02 03:04 UTC`. */
+/** Formats an RFC 3339 time in UTC to the minute: `2026-01-02 03:04 UTC`. */
 export const minuteText = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 
 /** A window of whole days: `from` and `to` are its first and last. */
@@ -15,7 +15,7 @@ export interface Window {
   to: string;
 }
 
-/** The window of `days` days that ends today. */
+/** Returns the window of `days` days that ends with the day of `now`. */
 export const lastDays = (now: number, days: number): Window => ({
   from: utcDay(now - (days - 1) * DAY_MS),
   to: utcDay(now),
