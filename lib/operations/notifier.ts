@@ -3,7 +3,7 @@ import type { OperationsDeps } from "./deps.ts";
 import { startSending, SEND_TIMES, type Sending } from "./send_loop.ts";
 import { type NotifyOptions, createNotificationSender } from "./notify/notification_sender.ts";
 
-/** Starts with new events, or, after a restart, with those that were not delivered. */
+/** Starts to send: new events, and after a restart first those that were not delivered. */
 export const startNotifier = (deps: OperationsDeps, options: NotifyOptions & { random?: () => number }): Sending =>
   startSending(deps, (stopped) => createNotificationSender(deps, options, stopped), {
     times: options.times ?? SEND_TIMES,

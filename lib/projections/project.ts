@@ -98,6 +98,7 @@ async function applyEntries<S>(
   const last = Math.min(length, applied + MAX_ENTRIES_PER_SLICE);
   const hasRoom = (writes: number): boolean => tx.size + writes <= MAX_WRITES_PER_SLICE;
   const createResult = (isDone: boolean) => ({ cursor: { ...start, entry: applied, step, state }, isDone });
+  // At most one for each length of the log from `applied` to `last`.
   const samples = projection.applyTime ? await readClockSamples(store, applied, MAX_ENTRIES_PER_SLICE + 1) : undefined;
   while (applied < last) {
     const { entries, facts } = await read(applied, last - applied);
