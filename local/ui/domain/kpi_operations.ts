@@ -10,14 +10,14 @@ const MAX_BEFORE_FALL = 5;
 export function listOperationQueries(points: readonly KpiPoint[]): string[] {
   const first = points[0];
   if (!first) return [];
-  // `>` excludes the day that it names, which ends by the clock of the reader's time zone.
+  // Two days before: `>` excludes the day that it names, which may end half a UTC day later in the reader's time zone.
   const day = new Date((first.at - 2 * DAY_S) * 1000).toISOString().slice(0, 10);
   return [`applied:>${day} sort:applied`, `rolledback:>${day}`];
 }
 
 type OperatedChange = Pick<FindRow, "change_id" | "summary" | "target" | "applied_at" | "rolled_back_at">;
 
-/** Lists applies and rollbacks since `from` (seconds), oldest first. */
+/** Lists applies and rollbacks since `from` (seconds), oldest first; a change that both queries found counts once. */
 export function listOperations(rows: readonly OperatedChange[], from = 0): ChartEvent[] {
   const changes = [...new Map(rows.map((row) => [row.change_id, row])).values()];
   const makeEvents = (kind: ChartEvent["kind"], label: string, at: string | null, row: OperatedChange): ChartEvent[] =>
@@ -38,7 +38,7 @@ export interface Fall {
   before: ChartEvent[];
 }
 
-/** Finds the largest move for the worse; undefined where there is none. */
+/** Finds the largest move for the worse, down where `direction` is 1; undefined where there is none. */
 export function findFall(
   points: readonly KpiPoint[],
   direction: 1 | -1,

@@ -1,4 +1,4 @@
-/** The reader's keys, and a new passkey for the intent. */
+/** The keys of the person who uses the console, and a new passkey for the intent. */
 import { useState } from "preact/hooks";
 import { NotSentError } from "../core/api.ts";
 import { formatJson } from "../core/format.ts";

@@ -19,7 +19,7 @@ import { UserText, Sentence } from "./text.tsx";
 const Answer = lazy(() => import("./answer.tsx").then((part) => part.Answer));
 
 const MAX_ROWS = 8;
-const MAX_QUERY_LENGTH = 1000;
+const MAX_QUERY_LENGTH = 1000; // Longer text can only be a question.
 
 /** Finds a page, or a change by a query; arrows move, Enter opens. Any other text can be asked as a question. */
 export function FindDialog({ pages, onClose }: { pages: readonly (readonly [string, string])[]; onClose: () => void }) {
