@@ -23,6 +23,7 @@ export const formatChanges = (changes: readonly Schema<"Change">[], columns?: nu
       change.summary,
     ]),
     columns,
+    // A narrow terminal omits these columns, in this order.
     ["reach", "risk", "tier", "tenant"],
   );
 
@@ -45,6 +46,7 @@ export const listContentFacts = (content: Content, unstated: NonNullable<ChangeD
       ? null
       : `${content.expected_delta_k}${content.kpi === null ? "" : ` on ${content.kpi}`}`,
   promotes: content.promotes,
+  // Its label says "applies" already.
   applies: describeAutomation(content)?.replace(/^applies /, ""),
   rationale: content.rationale,
 });

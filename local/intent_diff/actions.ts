@@ -1,4 +1,7 @@
-/** Compares permissions, emergency approvers and agents. */
+/**
+ * Compares permissions, emergency approvers and agents. The numbers are the gravity of a difference, from 0, the gravest; `{}` in a
+ * text stands for its targets.
+ */
 import { requireAgentScope } from "../../lib/changes/rules/agent_scope.ts";
 import { requireEmergencyApprover } from "../../lib/changes/rules/break_glass.ts";
 import { KINDS } from "../../lib/changes/rules/change_terms.ts";
@@ -69,6 +72,7 @@ function compareEmergency(old: Intent, next: Intent, { names }: Universe): Diffe
           createDifference(
             `${field}.required`,
             2,
+            // In this order, since fewer consents are wider.
             compareNumbers(is.required, was.required),
             `An emergency now needs ${is.required === 1 ? "1 consent" : `${is.required} consents`}; it needed ${was.required}.`,
           ),

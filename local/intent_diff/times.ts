@@ -63,7 +63,10 @@ const formatMinute = (at: number): string => new Date(at).toISOString().replace(
 /** A Monday in January and one in July: winter and summer time in both hemispheres. */
 const MONDAYS = [Date.UTC(2026, 0, 5), Date.UTC(2026, 6, 6)];
 
-/** Compares the allowed hours of a week in steps of 15 minutes, since offsets of time zones are multiples of that. */
+/**
+ * Compares the allowed hours of a week in steps of 15 minutes, since offsets of time zones are multiples of that. Describes the
+ * first of the two weeks that differs.
+ */
 function compareHours(old: Policy, next: Policy): Difference[] {
   for (const monday of MONDAYS) {
     const moments = Array.from({ length: (7 * DAY_MS) / QUARTER_MS + 1 }, (_, index) => monday + index * QUARTER_MS);

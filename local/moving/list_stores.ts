@@ -2,9 +2,10 @@
 import { explainMissingDriver } from "../open_store.ts";
 import { databaseAddress, storeError } from "../../lib/store/postgres/errors.ts";
 
-const CONNECT_MS = 5000;
-const ANSWER_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5000;
+const QUERY_TIMEOUT_MS = 10_000;
 
+/** The table has a row for each store; a database without it has no store yet. */
 const TABLE_EXISTS = "select to_regclass('countersign_heads') is not null as heads";
 
 /** Returns the names of the stores in order. Errors: `StoreUnavailable`. */
@@ -13,10 +14,10 @@ export async function listStores(url: string): Promise<string[]> {
   const client = new Client({
     connectionString: url,
     application_name: "countersign",
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: ANSWER_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
   });
-  // A connection that breaks shows as a query without an answer.
+  // Without a listener a connection that breaks would end the process; the running query fails anyway.
   client.on("error", () => undefined);
   try {
     await client.connect();

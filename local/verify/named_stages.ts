@@ -1,6 +1,7 @@
 /** Reads the stages in the entry of a proposal: the shares of the rollout's steps, and who feeds its totals. */
 import { stringOrUndefined, type JsonObject, isObject, isIntegerAtLeast } from "./json.ts";
 
+/** The share that stands for all users. */
 const BUCKETS = 10_000;
 
 /** Shares of the steps, in users of 10,000, and the name that feeds the totals. */
