@@ -1,5 +1,7 @@
-/** Both offline verifiers rebuild the signed statement of a consent, with the places of the change and the values that the
- * approver saw there. */
+/**
+ * Both offline verifiers rebuild the signed statement of a consent, with the places of the change and the values that the
+ * approver saw there.
+ */
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { systemClock } from "../../../lib/kit/platform.ts";
@@ -15,14 +17,15 @@ import { rehashed, write } from "../../tamper/world.ts";
 
 /** Returns the log of a change on a target system, to which Ana signed her consent. */
 async function signedLog(): Promise<AuditEntry[]> {
-  const pen = sshSigner();
+  const signer = sshSigner();
   const adapter = targetAdapter(memoryTarget().system, { store: memoryStore(), clock: systemClock });
   const targets = routingAdapter([{ name: "flags", match: ["*"], adapter }]);
-  const api = await service({ adapter: targets, intent: { principals: { ana: person(pen) } } });
+  const api = await service({ adapter: targets, intent: { principals: { ana: person(signer) } } });
   const { change_id } = await api.propose({ target: "flags/a", value: "1" });
+  // The target has no value yet; for a value `seen` has its digest.
   const seen = JSON.stringify(["absent"]);
   const fields = { decision: "approve", approver: "ana", change_id, seen };
-  const proof = proofFields(pen, await requestStatement(api, fields));
+  const proof = proofFields(signer, await requestStatement(api, fields));
   const reply = await api.post("approve", { change_id, approver: "ana", seen, ...proof });
   expect(reply.status).toBe(200);
   return (await api.get("audit?limit=100")).body.entries;
