@@ -37,8 +37,9 @@ test("a removed sealed file is reported with the entries in it, which can still 
   const [, first, last] = /audit entries (\d+) to (\d+)/.exec(damage!.holds)!;
   const text = await readFile(sealedPath(3), "utf8");
   expect(Number(last) - Number(first)).toBeGreaterThan(0);
-  // The next file begins with the next entry.
+  // The next file begins, after its header, with the next entry.
   expect(JSON.parse(text.split("\n")[1]!)).toMatchObject({
+    // In a line of the journal, `audit` has the number of its first entry, then the entries.
     audit: expect.arrayContaining([Number(last) + 1]) as unknown,
   });
   expect(ids).toContain(Number(first));
@@ -61,6 +62,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+// The details of the workload's audit entries contain many x. The flag r+ changes a file without replacing it.
 test("a changed bit in a value is found by the next cycle, also if the value is still JSON", async () => {
   const text = await readFile(sealedPath(2), "latin1");
   const offset = text.lastIndexOf("xxx");
@@ -96,6 +98,7 @@ test.each([
 test("damage in one file does not stop the compaction of others", async () => {
   await store.transact((tx) => tx.put("things", "secret", "to be erased"));
   const text = await readFile(sealedPath(2), "latin1");
+  // A record in the damaged file, so that the deletion below has to rewrite this file too.
   const [, collection, id] = /\["([a-z]+)","([^"]+)",\d+,/.exec(text)!;
   await writeFile(sealedPath(2), text.replace("xxx", "xxy"), { encoding: "latin1", flag: "r+" });
   await store.inspect!();
@@ -106,6 +109,7 @@ test("damage in one file does not stop the compaction of others", async () => {
   });
   const expungeError = async () => store.expunge!().catch((error: Error) => error.message);
   for (let cycle = 0; cycle < 20; cycle++) expect(await expungeError()).toContain(`${sealedPath(2)}, which is damaged`);
+  // Only the first of these cycles seals a file, and rewrites it without the secret.
   expect(store.status().segments).toBe(segments + 1);
   expect(await readFile(sealedPath(segments), "utf8")).not.toContain("to be erased");
   await writeFile(sealedPath(2), text, { encoding: "latin1", flag: "r+" });
