@@ -33,7 +33,7 @@ beforeAll(async () => {
   second = await api.bring("denied", { target: "ui.other", tenant_id: "=cmd()|'/c calc'!A1" });
 });
 
-/** Returns the names and texts of the files in a tar archive. */
+/** Returns the names and texts of the files in a tar archive of 512-byte blocks, and verifies each header. */
 function untar(bytes: Buffer): Map<string, string> {
   const files = new Map<string, string>();
   for (let at = 0; bytes[at] !== 0;) {
@@ -120,6 +120,7 @@ describe("a pack as files", () => {
     await other.post("erase", { change_id: early, actor: "dpo" });
     other.deps.clock.advance(HOUR);
     const { text } = await other.get(`pack?from=${from}&to=${other.deps.clock.iso()}`);
+    // Each name occurs once, so it splits the text into two parts.
     for (const name of [`contents/${ahead}.json`, `contents/${early}.erased.json`])
       expect(text.split(name), name).toHaveLength(2);
   });
@@ -131,6 +132,7 @@ describe("a pack as files", () => {
     writeFileSync(join(folder, "pack.tar"), await download("pack?from=2026-01-01T00:00:00Z"));
     const { status, stderr } = spawnSync("tar", ["-xf", "pack.tar"], { cwd: folder, encoding: "utf8" });
     expect([status, stderr]).toEqual([0, ""]);
+    // Contents of the changes `first`, `erased` and `second`.
     expect(readdirSync(join(folder, "contents"))).toHaveLength(3);
     const { digest } = await api.change(first);
     expect(sha256(readFileSync(join(folder, `contents/${first}.json`), "utf8"))).toBe(digest);
