@@ -1,3 +1,4 @@
+/** A client for tests of the HTTP API, with shortcuts for the life of a change. */
 import type { Status } from "../../lib/changes/rules/change.ts";
 import { type Fields, form, get, json, ORIGIN, raw } from "./requests.ts";
 

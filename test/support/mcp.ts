@@ -20,6 +20,7 @@ export const withAgents = (policy: Manifest = {}): Manifest => ({
 
 export const asAgent = { authorization: `Bearer ${SECRET}` };
 
+/** Version of the protocol: `modern` is 2026-07-28, whose headers repeat parts of the body, and `legacy` 2025-06-18. */
 export type Era = "modern" | "legacy";
 const VERSION = "2026-07-28";
 
