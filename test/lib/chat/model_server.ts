@@ -1,4 +1,7 @@
-/** A server in place of a language-model provider. It speaks both protocols, and its script may answer anything. */
+/**
+ * A server in place of a language-model provider. It speaks the protocols of Anthropic (paths that end in `/messages`) and OpenAI,
+ * and its script may answer anything.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

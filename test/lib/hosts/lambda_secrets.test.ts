@@ -1,4 +1,4 @@
-/** Settings of a function from a secret in Secrets Manager. */
+/** Settings of a Lambda function from a secret in Secrets Manager. */
 import { afterEach, expect, test } from "vitest";
 import { addSecrets } from "../../../lib/hosts/lambda/secrets.ts";
 import { type AwsEndpoint, startSecretsManager } from "./lambda_aws.ts";

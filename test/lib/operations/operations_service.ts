@@ -37,7 +37,7 @@ export const OPERATIONS_ENDPOINTS: readonly Endpoint<OperationsDeps>[] = [
   events,
 ];
 
-/** Creates a fetch function over the endpoints of operations and all others. */
+/** Creates a fetch function: it mounts the endpoints of operations one by one, as a host may, and `app` answers all others. */
 export function makeFetch(deps: Deps): Handler {
   const rest = app(deps);
   const operations = OPERATIONS_ENDPOINTS.map((endpoint) => ({
