@@ -1,4 +1,7 @@
-/** Automatic restores under `policy.on_drift: restore`, only of edits that this process observed. */
+/**
+ * Automatic restores under `policy.on_drift: restore`, only of edits that this process observed. A restore is of one operand: a
+ * change, or an entry of a plan, whose id is `<change_id>.<number>`.
+ */
 import { AppError } from "../kit/errors.ts";
 import { restoreValue } from "./commands/restore.ts";
 import type { ChangesDeps } from "./deps.ts";
@@ -8,6 +11,7 @@ import { toChangeId } from "./rules/operands.ts";
 import { listAppliedOperands } from "./rules/record.ts";
 import { verifyOperand } from "./verify_location.ts";
 
+/** Time after which a cycle starts no further restore. */
 const MAX_RUN_MS = 30_000;
 
 /** Errors after which a change needs no restore: its target holds its value again, or belongs to another change. */

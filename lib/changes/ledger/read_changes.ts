@@ -109,7 +109,7 @@ export async function listLaterOwners(
   const indexedIds = [...(logIndex?.find(targetQuery("held", target), logIndex.durable.length, entry) ?? [])];
   const rolledBack = new Set<string>();
   const later: string[] = [];
-  // Usually the newest entry alone shows which change owns the target.
+  // The ids are in descending order. Usually the newest entry alone shows which change owns the target.
   for (let start = 0, count = 1; start < indexedIds.length; start += count, count = BATCH_SIZE) {
     const ids = indexedIds.slice(start, start + count);
     const stored = await store.getMany("audit", ids.map(entryKey));

@@ -18,6 +18,7 @@ export async function* writeTar(files: AsyncIterable<PackFile>, mtime: number): 
     file.set(content, BLOCK_SIZE);
     yield file;
   }
+  // Two empty blocks end an archive.
   yield new Uint8Array(2 * BLOCK_SIZE);
   return undefined;
 }

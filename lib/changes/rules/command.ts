@@ -85,7 +85,9 @@ export type Command =
   /** Adds an item that is missing on the record. */
   | { type: "note"; name: string; item: LateItem; note: string; signature?: SignatureResult | undefined }
   | { type: "deny" | "withdraw" | "revoke"; name: string; note: string; signature?: SignatureResult | undefined }
+  /** The change has waited too long for consent. */
   | { type: "expire" }
+  /** The change was approved, and has waited too long for its apply. */
   | { type: "lapse" }
   | { type: "erase"; name: string; note: string; target_owner: ChangeInForce; signature?: SignatureResult | undefined }
   /** The operation is done. */

@@ -14,7 +14,10 @@ export interface Hold {
   details: object;
 }
 
-/** Lists what blocks the apply of a change now (milliseconds since the epoch); without a change, what blocks every apply. */
+/**
+ * Lists the freeze and the closed window that block the apply of a change at `now`, in milliseconds since the epoch; without a
+ * change, those that block every apply. The holds of `promotion` come from `listPromotionHolds`.
+ */
 export function listHolds(policy: Policy, freeze: Freeze | undefined, now: number, change?: ChangeEntry): Hold[] {
   const closure = findClosure(selectWindows(policy.windows, change), now);
   return [

@@ -36,7 +36,10 @@ export const NON_FINAL_STATUSES = STATUSES.filter((status) => !isFinal(status)) 
 
 const isAction = (step: Step): step is LifecycleAction => step !== "expire" && step !== "lapse";
 
-/** Lists the actions that a change allows: those of its status, and further consents while an approved change lacks some. */
+/**
+ * Lists the actions that a change allows: those of its status, and further consents while a change that is approved or rolling
+ * out lacks some.
+ */
 export const listAllowedActions = (change: Change, intent: Intent): LifecycleAction[] =>
   (Object.keys(TABLE) as Step[]).filter(isAction).filter((action) => isAllowed(change, action, intent));
 
