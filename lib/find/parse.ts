@@ -41,6 +41,7 @@ export interface Query {
   terms: readonly Term[];
   sort?: Sort | undefined;
   group?: (typeof GROUPS)[number] | undefined;
+  /** The duration to compute for each row, such as `proposed-applied`. */
   time?: { name: string; from: Event; to: Event } | undefined;
 }
 
@@ -75,7 +76,7 @@ export function parseQuery(text: string, moment: Moment): Query {
   return { text: normalized.join(" "), ...query, ...orders };
 }
 
-/** Rejects `OR` and brackets, which would be searched for as words. */
+/** Rejects `OR`, and a bracket before a field: both would be searched for as words. */
 function requireNoOperator({ value, isQuoted }: Part): void {
   if (!isQuoted && (value === "OR" || /^\(+-?[a-z_-]+:/i.test(value)))
     throw invalidField("q", "has no OR and no brackets: write alternatives with commas, such as is:pending,approved");
