@@ -4,7 +4,10 @@ import { NOTIFY_FORMATS, type NotifyFormat } from "../operations/notify/format.t
 import type { NotifyOptions } from "../operations/notify/notification_sender.ts";
 import { SettingInvalid } from "./settings.ts";
 
-/** Reads `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET`. Errors: `SettingInvalid`, whose message contains no value. */
+/**
+ * Reads `SVC_NOTIFY_URL`, `SVC_NOTIFY_FORMAT` and `SVC_NOTIFY_SECRET`; undefined without an address. Errors: `SettingInvalid`,
+ * whose message contains no value.
+ */
 export function readNotifyOptions(settings: Readonly<Record<string, unknown>>): NotifyOptions | undefined {
   const text = (name: string): string => (typeof settings[name] === "string" ? settings[name] : "");
   const [url, secret] = [text("SVC_NOTIFY_URL"), text("SVC_NOTIFY_SECRET")];
