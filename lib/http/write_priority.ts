@@ -28,6 +28,7 @@ export async function letWritesPass(deps: object, passedWrites: WeakSet<object>)
   for (const write of [...(runningWrites.get(deps) ?? [])]) {
     if (passedWrites.has(write)) continue;
     passedWrites.add(write);
+    // The read continues after the limit, and after a failed write, whose error its own caller gets.
     await runWithTimeLimit(() => write.result, MAX_WAIT_MS).catch(() => undefined);
   }
 }
