@@ -44,9 +44,11 @@ function tokenVerifier(
 ): (token: string) => Promise<Claims> {
   const { clock } = ports;
   if (signer === undefined) {
+    // Without `signer`, the identity file must name the issuer.
     const rules = { issuer: issuer!, audience, algorithms, clock, findKey: keySetFinder(jwks_url, ports) };
     return (token) => verifyToken(token, rules);
   }
+  // The token of a load balancer of AWS has issuer, audience and expiry in its header, and is signed with one algorithm.
   const findById = keyFinderById(jwks_url, algorithms[0]!, ports);
   const rules: HeaderRules = { issuer, audience: [audience].flat(), signer };
   const findKey: FindKey = (fields, signed) => {
