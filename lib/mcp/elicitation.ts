@@ -1,6 +1,7 @@
 /**
  * Asks the client to open the page on which a person decides (URL elicitation). The client's `accept` means that the page was
- * opened, not that a person decided. So a client is asked once for each change, and the tool then waits for the decision.
+ * opened, not that a person decided. So a client is asked at most once in 15 minutes for each change, and the tool then waits for
+ * the decision.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -12,6 +13,7 @@ import type { Prompt, ToolCall } from "./tool.ts";
 
 /** Validity of a request's state; within this time the same caller is not asked again for the same change. */
 const STATE_TTL_MS = 15 * 60_000;
+/** Maximum number of recorded requests; the oldest is forgotten first. */
 const MAX_REQUESTS = 1_000;
 
 /** Times of requests by caller and change, for each store of this process. */
@@ -56,6 +58,7 @@ function recordRequest({ deps, identity }: ToolCall, changeId: string, now: numb
   const requestedAt = times.get(key);
   // The difference is absolute, so that a clock that is set back does not prevent requests for longer.
   if (requestedAt !== undefined && Math.abs(now - requestedAt) < STATE_TTL_MS) return false;
+  // Deleted first, so that the new time is the last in the order of the map.
   times.delete(key);
   times.set(key, now);
   if (times.size > MAX_REQUESTS) times.delete(times.keys().next().value!);
@@ -73,6 +76,7 @@ function makeState(call: ToolCall, changeId: string, end: number): string {
 /** Returns true for a state that this service made for the caller and the change, and that is still valid. */
 function isOwnState(call: ToolCall, changeId: string, state: unknown, now: number): boolean {
   if (typeof state !== "string") return false;
+  // NaN for any other form, which no comparison accepts.
   const end = Number(/^(\d{1,15})\.[0-9a-f]{64}$/.exec(state)?.[1]);
   return end > now && end <= now + STATE_TTL_MS && isSameText(state, makeState(call, changeId, end));
 }
