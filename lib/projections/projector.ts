@@ -43,6 +43,7 @@ export async function projectAll(deps: ProjectionDeps, proceed: () => boolean = 
   let remaining = PROJECTIONS;
   let isAlone = true;
   for (let isMore = true; isMore && proceed();) {
+    // Not awaited here: each projection reports it as its own failure if the end cannot be read.
     const end = readEndNow(deps);
     const results = await Promise.all(remaining.map((projection) => projectNext(deps, projection, end, proceed)));
     isMore = results.includes("more");
@@ -86,7 +87,7 @@ export function startProjecting(
       const wasValid = mayProject();
       const isAlone = await projectAll(deps, mayProject);
       await timer.wait(0, isAlone ? pause : yielding, stopped.signal);
-      // A failed projection is tried again; without one there is nothing to do until the next commit.
+      // Only if a projection failed or is unfinished, a round follows after `poll` even without a commit.
       const isDone = wasValid && isAlone && PROJECTIONS.every((projection) => findProblem(deps, projection) === null);
       while (!(await commits.wait(count, poll, stopped.signal)) && isDone);
     }
