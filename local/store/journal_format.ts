@@ -118,6 +118,7 @@ export function visitTexts(buffer: Buffer, body: number, end: number, visit: Tex
   for (let at = body; ;) {
     // A comma and a quotation mark come before the name of a member.
     const nameEnd = buffer.indexOf(QUOTE, at + 2);
+    // The line ends at its trailer, whose member is a text and no list.
     if (!matchesAt(buffer, nameEnd, '":[')) return;
     const member = buffer.toString("utf8", at + 2, nameEnd);
     const name = member === OPERATIONS ? undefined : member;
@@ -206,6 +207,7 @@ export function createLineWriter(): LineWriter {
     },
     operations: () => openMember(`,"${OPERATIONS}":[`),
     add(text) {
+      // One more character makes room for three bytes: a comma and two tabs.
       makeRoom(text.length + 1);
       const at = beginOperation();
       length += buffer.write(text, length);

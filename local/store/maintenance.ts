@@ -83,7 +83,10 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
   let queue: Promise<unknown> = Promise.resolve();
   const stopped = (): boolean => isStopping;
   const damage = newDamage({ ...parts, stopped });
-  /** Highest file number of the older segments at the last check of a segment's deletions; while it is the same, all are needed. */
+  /**
+   * Highest file number of the older segments at the last check of a segment's deletions. Compaction gives a segment a higher
+   * number, so while this one is the same, no older segment has changed and all deletions are still needed.
+   */
   const newestFileAtCheck = new WeakMap<Segment, number>();
 
   const recordCatalog = async (): Promise<void> => {
@@ -139,6 +142,7 @@ export function newMaintenance(parts: MaintenanceParts): Maintenance {
       const { puts, live, deletions } = segment;
       // Superseded records, and the deletions unless all are known to be needed.
       const removableCount = puts - live + (newestFileAtCheck.get(segment) === newest ? 0 : deletions);
+      // Segments are numbered from 1 in order; a compacted one has its former number.
       const index = segment.header.segment - 1;
       if (!isStopping && !damage.has(segment) && isWorthwhile(removableCount, puts + deletions))
         try {
