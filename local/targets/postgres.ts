@@ -58,6 +58,7 @@ const buildBegin = (
 /** Builds the statements on one column. */
 function buildStatements({ table, keyColumn, valueColumn }: PostgresTargetOptions) {
   const [tableName, key, value] = [parseTable(table).map(quote).join("."), quote(keyColumn), quote(valueColumn)];
+  // Postgres sets `xmin` of a row to the transaction that wrote it.
   const expectedRow = `${key} = $1 and xmin = $2::text::xid and ${value}::text is not distinct from $3`;
   const insert = `insert into ${tableName} (${key}, ${value}) values`;
   return {
@@ -167,6 +168,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
         return command === "COMMIT" ? set : { done: false, rejected: "the database rolled the transaction back" };
       });
     } catch (error) {
+      // `describeError` has set the cause to the error of the driver.
       const { message, cause } = error as Error;
       if (isServerRejection(cause)) return { done: false, rejected: message };
       throw isCommitting ? new Unanswered(UNKNOWN_OUTCOME, { cause }) : error;
@@ -196,6 +198,7 @@ export function postgresTarget(options: PostgresTargetOptions): TargetSystem {
         return open.rowCount === 0 ? undefined : "open";
       }),
 
+    // Loads the driver and connects to nothing.
     probe: async () => void (await openPool()),
 
     ping: (signal) =>
