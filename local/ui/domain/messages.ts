@@ -5,7 +5,7 @@ import type { ErrorBody } from "../core/api.ts";
 
 const ID = /\b(chg_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/g;
 
-/** Splits a message into texts and ids of changes. */
+/** Splits a message into texts and ids of changes. `split` returns the ids too, at odd indexes, since `ID` captures them. */
 export const splitMessage = (message: string): { text: string; id?: string }[] =>
   message
     .split(ID)

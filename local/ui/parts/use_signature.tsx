@@ -8,7 +8,7 @@ import type { Passkey } from "../domain/keys.ts";
 import { signChallenge } from "../domain/passkeys.ts";
 import type { Signable, Statement } from "../domain/statement.ts";
 
-/** Ages at which a statement is rebuilt, and at which it expires here: half a minute before the service rejects it. */
+/** Ages at which an unsigned statement is rebuilt, and at which any expires here: half a minute before the service rejects it. */
 const FRESH_MS = 4 * 60_000;
 const VALID_MS = 9.5 * 60_000;
 
