@@ -8,7 +8,8 @@ import { createProofCheck, readProposal } from "./proofs.ts";
 
 /**
  * Returns the ids of the keys that validly signed entries (`signed`, by entry id), and the entries that had to be signed and are
- * not, or not validly (`unsigned`). `trustedKeys`: keys that count instead of those of the intents.
+ * not, or not validly (`unsigned`). A proof that no known keys can check is in neither. `life`: the entries of the change, its
+ * proposal first. `trustedKeys`: keys that count instead of those of the intents.
  */
 export function verifySignatures(
   life: readonly RecordedEntry[],
@@ -32,6 +33,7 @@ export function verifySignatures(
       const message = findMissingSignature(step, keys, intent);
       if (message !== undefined) addUnsigned(entry.id, message);
     } else if (keys) {
+      // The entries of a certificate have no line numbers, so 0.
       const finding = createProofCheck(keys, proposals).check(entry, 0);
       if (finding) addUnsigned(entry.id, finding.message);
       else signed.set(entry.id, stringOrUndefined(detail["key"]) ?? "");

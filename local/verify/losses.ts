@@ -40,6 +40,7 @@ export function lossText(loss: Loss): string {
 
 function rangeText({ known, continues }: Loss): string {
   if (known === null) return `after ${continues}, an unknown number,`;
+  // The log may have grown again beyond its lost end before the loss was accepted.
   return continues < known ? `after ${continues} up to ${known}` : `up to ${known}`;
 }
 

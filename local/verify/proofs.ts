@@ -8,7 +8,7 @@ import { matchesAssertion, isSignedByPasskey, findSshSigner } from "./signatures
 import { MANDATE_DECISIONS, mandateStatement } from "./mandate_statement.ts";
 import { createIntentRegistry, type Principals } from "./named_keys.ts";
 
-/** Counts of signed decisions, by who says that the key is the approver's. */
+/** Counts of decisions that are signed, by the source of the approver's keys, or that should be signed. */
 export interface Proofs {
   /** Valid, with a key that the policy lists. */
   verified: number;
@@ -236,6 +236,7 @@ function listServiceFacts(decision: string, { changeId }: Entry, detail: JsonObj
     accept_loss: { length, head },
     feed_kpis: { kpis },
   }[decision];
+  // A freeze without an end records `until` as null, and its statement lacks the member.
   return { until: detail["until"] ?? undefined, ...actionFacts };
 }
 
