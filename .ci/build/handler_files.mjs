@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./root.mjs";
 
-/** Paths of the handlers that describe the complete API: their bundles contain all endpoints, and find them by the path. */
+/** Handler files that describe the complete API, with their paths: their bundles contain all endpoints, and find one by its path. */
 export const API_DESCRIBING = { openapi: "/openapi.json", docs: "/docs" };
 
 /** Source text that imports all endpoints. */
