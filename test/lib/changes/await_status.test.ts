@@ -38,15 +38,15 @@ test("waiting ends with the commit that changes the status, not with others", as
 test("a commit between a read and the wait is not missed, even without store notifications", async () => {
   const api = await service();
   const id = await api.bring("pending_consent");
-  const { get } = api.deps.store;
+  const { get: read } = api.deps.store;
   let reads = 0;
   const store = {
     ...api.deps.store,
     get: (async (collection: never, key: never) => {
-      const found = await get(collection, key);
+      const found = await read(collection, key);
       if (++reads === 1) await api.must("approve", id);
       return found;
-    }) as typeof get,
+    }) as typeof read,
   };
   const result = awaitStatus({ ...api.deps, store }, id, { seconds: 60 }, { pause: 100, poll: 1e9 });
   await vi.advanceTimersByTimeAsync(101);

@@ -122,6 +122,7 @@ test.each([
     const next = makeCore(await restartDeps(api.deps, { intent: BLOCK }));
     expect(await next.act("apply", second)).toMatchObject(operationInProgress(second, first));
     adapter.host.set(first, hostState);
+    // The lease of the interrupted apply ends after 60 s.
     next.deps.clock.advance(60 * SECOND);
     const { status, body } = await next.act("apply", second);
     expect([status, body.code]).toEqual(reported);
@@ -183,6 +184,7 @@ test("a consent that expired while the target system was silent does not count w
   expect(adapter.host.get(first)).toBe("rolled_back");
   expect((await api.change(first)).resolution).toBe("lapsed");
   await api.cycle();
+  // The proposal and the consent come first.
   const reported = (await api.steps(`?change_id=${first}`)).slice(2);
   expect(events(reported)).toEqual(["change_apply_failed", "change_apply_failed", "consent_decision"]);
 });

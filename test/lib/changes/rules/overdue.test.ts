@@ -13,6 +13,7 @@ const CREATED = Date.UTC(2026, 0, 2);
 const HOUR_MS = 3_600_000;
 const { intent } = makeIntent({ policy: { consent_ttl_hours: 1, approval_ttl_hours: 2 } });
 
+/** Creates a change with only the fields that these rules read; it was approved an hour after its proposal. */
 const createChange = (status: Change["status"]): Change =>
   ({
     change_id: "chg_1",
@@ -32,7 +33,7 @@ test.each<[Change["status"], afterMs: number, "expire" | "lapse" | undefined, st
   ["approved", 3 * HOUR_MS, undefined, ["apply", "revoke"]],
   ["approved", 3 * HOUR_MS + 1, "lapse", ["revoke"]],
   ["applied", 99 * HOUR_MS, undefined, ["rollback"]],
-])("a change that is %s, %d ms after its proposal, is overdue for the step %s", (status, afterMs, step, allowed) => {
+])("a change that is %s, %d ms after its proposal, has the overdue step %s", (status, afterMs, step, allowed) => {
   const change = createChange(status);
   const context = { intent, now: CREATED + afterMs };
   expect(findOverdueStep(change, intent.policy, context.now)).toBe(step);

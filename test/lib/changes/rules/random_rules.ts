@@ -9,8 +9,10 @@ import { sshSigner, type SshSigner } from "../../../support/passkeys.ts";
 import { person } from "../../../support/signed.ts";
 import { AUTOMATIC_ACTOR, type Rules, type Scope } from "./consent_model.ts";
 
+/** Draws an integer from 0 to its argument minus 1. */
 export type Random = ReturnType<typeof seededIntegers>;
 
+/** Names as an intent lists them: in lower case. */
 export const NAMES = ["ana", "bo", "cy", "dee"];
 /** These names as requests spell them. */
 export const SPELLED_NAMES = ["ana", "Ana", "bo", "CY", "cy", "dee"];
@@ -133,6 +135,7 @@ const APPLY_WHEN_MODES: NonNullable<Rules["allowedApplyWhen"]>[] = [
 export function drawExtraRules(random: Random): Partial<Rules> {
   const allowedApplyWhen = random(4) === 0 ? undefined : APPLY_WHEN_MODES[random(APPLY_WHEN_MODES.length)];
   return {
+    // With automatic applies, an intent is valid only if its operators include their actor.
     operators:
       random(4) === 0
         ? ["ops", NAMES[random(NAMES.length)]!, ...(allowedApplyWhen ? [AUTOMATIC_ACTOR] : [])]
