@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createTransientMap } from "../../../lib/kit/transient_map.ts";
 
-test("a transient map has the same entries in the same order as a Map, also after a rebuild", () => {
+test("a transient map has the entries of a Map in the same order, also after a replacement", () => {
   const map = createTransientMap<number, string>();
   const reference = new Map<number, string>();
   for (let at = 0; at < 5000; at++) {
