@@ -46,18 +46,19 @@ describe("relation and trust", () => {
 test("both ends keep the same of two connections, in either order", () => {
   /** The role of each end in the connection that `a` opened and in the one that `b` opened. */
   const rolesInConnection = { a: { a: "client", b: "server" }, b: { a: "server", b: "client" } } as const;
-  for (const [small, large] of [
-    ["a", "b"],
-    ["b", "a"],
+  for (const [idOfA, idOfB] of [
+    ["1", "2"],
+    ["2", "1"],
   ] as const) {
-    const kept = (["a", "b"] as const).map((end) => {
-      const own = end === "a" ? small : large;
-      const peer = end === "a" ? large : small;
+    const chosen = (["a", "b"] as const).map((end) => {
+      const own = end === "a" ? idOfA : idOfB;
+      const peer = end === "a" ? idOfB : idOfA;
       return replacesConnection(own, peer, { role: rolesInConnection.a[end] }, { role: rolesInConnection.b[end] })
         ? "a's"
         : "b's";
     });
-    expect(kept).toEqual(small === "a" ? ["a's", "a's"] : ["b's", "b's"]);
+    // The connection that was opened by the end with the smaller peer_id stays.
+    expect(chosen).toEqual(idOfA === "1" ? ["a's", "a's"] : ["b's", "b's"]);
   }
   // The newer of two connections that the same end opened stays.
   expect(replacesConnection("a", "b", { role: "client" }, { role: "client" })).toBe(true);
@@ -109,7 +110,7 @@ describe("an insight", () => {
   const origin = { self: identity("a"), insightId: "ins_9", observedAt: "2026-01-02T00:00:00.000Z" };
   const change = { kind: "config" as const, target: "ui.banner", rationale: "because", tenant_id: "globex" };
 
-  test("describes the change without its people", () => {
+  test("describes the change without its tenant and rationale", () => {
     expect(makeInsight(outcome, change, origin)).toEqual({
       insight_id: "ins_9",
       origin_instance_id: "acme-crm@a",
@@ -189,6 +190,7 @@ describe("evidence", () => {
     expect(peerEvidence(change, [makeStored(fields)])).toBeNull();
   });
 
+  // Similar targets have the same parent: the part before the last dot.
   test("uses insights on similar targets only if there is none on the target itself", () => {
     const similar = makeStored({ insight_id: "ins_2", target: "Limits.Downloads", realised_delta: 9 });
     expect(peerEvidence(change, [similar])).toMatchObject({ match: "prefix", n: 1, mean_delta: 9 });

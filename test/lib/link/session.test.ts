@@ -25,7 +25,7 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("fails for the client, and before the last frame for both ends, when any byte is changed", () => {
+  test("fails for the client at any changed byte; for the server if it is not in the last frame", () => {
     const lengths = shake(end("client"), end("server")).frames.map(({ bytes }) => bytes.length);
     for (const [index, length] of lengths.entries())
       for (let at = 0; at < length; at++)
@@ -47,6 +47,7 @@ describe("the handshake", () => {
     const [client, server] = [end("client", { keys: [OTHER_KEY] }), end("server")];
     const passed = shake(client, server);
     expect(findViolation(passed.server)).toMatch(/not one of this node's/);
+    // Only the HELLO was sent.
     expect(passed.frames).toHaveLength(1);
   });
 
@@ -122,7 +123,7 @@ describe("the handshake", () => {
       expect(kinds(end("server").receive(first).events)).toEqual(["violation"]);
   });
 
-  test("ends at a frame of more than 1 KiB until it is complete", () => {
+  test("ends at a frame of more than 1 KiB, the limit before both ends have proved the secret", () => {
     const server = end("server");
     const announced = Uint8Array.of(0, 0, (MAX_UNPROVEN_BYTES + 1) >> 8, (MAX_UNPROVEN_BYTES + 1) & 255);
     expect(findViolation(server.receive(announced).events)).toMatch(/1025 bytes was announced/);
@@ -202,7 +203,7 @@ describe("a session", () => {
     // The type, the sequence number and the HMAC of a frame have 41 bytes.
     const maxTextLength = MAX_PROVEN_BYTES - 41 - toBytes({ id: 1, status: 200, body: "" }).length;
     const largest = client.respond(1, 200, "x".repeat(maxTextLength));
-    expect(largest.length).toBe(MAX_PROVEN_BYTES + 4);
+    expect(largest.length).toBe(LENGTH_BYTES + MAX_PROVEN_BYTES);
     expect(server.receive(largest).events).toMatchObject([{ status: 200 }]);
     expect(server.receive(client.respond(2, 200, "x".repeat(maxTextLength + 1))).events).toMatchObject([
       { id: 2, status: 413, body: { code: "answer_too_large" } },
@@ -213,6 +214,7 @@ describe("a session", () => {
 
   test("ends at a frame longer than 256 KiB, and reports its length", () => {
     const { server } = established();
+    // These four bytes announce a length of 0x40001, one more than 256 KiB.
     expect(findViolation(server.receive(Uint8Array.of(0, 4, 0, 1)).events)).toMatch(/262145 bytes was announced/);
   });
 

@@ -1,5 +1,6 @@
 /** Tests the endpoints about peers: their list, and queries that are sent to them. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { START } from "../../support/clock.ts";
 import { waitUntilLinked, startNode, stopAll, stopNode, type TestNode } from "./node.ts";
 
 const acme = { product_id: "acme", product_type: "crm" };
@@ -45,7 +46,7 @@ describe("GET /api/peers", () => {
           ...acme,
           relation: "same_product_type",
           trust: 0.55,
-          last_seen_at: "2026-01-02T03:04:05.678Z",
+          last_seen_at: START,
           rtt_ms: 0,
           log: "consistent",
           log_reason: null,
