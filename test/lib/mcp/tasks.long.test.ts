@@ -9,6 +9,10 @@ import { asAgent, mcpClient, makeMessage, withAgents } from "../../support/mcp.t
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
+/** Error codes of JSON-RPC and of MCP. */
+const INVALID_PARAMS = -32602;
+const MISSING_CAPABILITY = -32021;
+
 async function startMcp() {
   const fetch = checkedFetch(app(await openDeps({ intent: withAgents() })));
   const mcp = mcpClient(fetch, asAgent);
@@ -29,7 +33,7 @@ async function startMcp() {
   return { api: client(fetch), mcp, sendRequest, wait };
 }
 
-test("a wait is a task that ends when people have decided, in any process", async () => {
+test("a wait is a task that ends when people have decided", async () => {
   const { api, mcp, sendRequest, wait } = await startMcp();
   expect((await mcp.request("server/discover")).body.result.capabilities).toMatchObject(TASKS);
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
@@ -67,12 +71,12 @@ test("a client that does not declare support for tasks gets none", async () => {
       structuredContent: { moved: false },
     });
   expect((await sendRequest("tasks/get", { taskId: `pending_consent/${change_id}` }, {})).error).toMatchObject({
-    code: -32021,
+    code: MISSING_CAPABILITY,
     data: { requiredCapabilities: TASKS },
   });
 });
 
-test("cancelling a task decides nothing, and an unknown task is reported as unknown", async () => {
+test("cancelling or updating a task decides nothing, and an unknown task is an error", async () => {
   const { api, mcp, sendRequest, wait } = await startMcp();
   const { change_id } = await mcp.tool("propose_change", PROPOSAL);
   const { taskId } = (await wait(change_id)).result;
@@ -81,6 +85,7 @@ test("cancelling a task decides nothing, and an unknown task is reported as unkn
       resultType: "complete",
     });
   expect((await api.change(change_id)).status).toBe("pending_consent");
+  // A task's id is `<status>/<change id>`, with a status that is not final.
   for (const unknownId of [
     "x",
     "pending_consent/nope",
@@ -91,7 +96,9 @@ test("cancelling a task decides nothing, and an unknown task is reported as unkn
     [taskId],
     { toString: 1, valueOf: 1 },
   ])
-    expect((await sendRequest("tasks/get", { taskId: unknownId })).error?.code, JSON.stringify(unknownId)).toBe(-32602);
+    expect((await sendRequest("tasks/get", { taskId: unknownId })).error?.code, JSON.stringify(unknownId)).toBe(
+      INVALID_PARAMS,
+    );
 });
 
 test("a wait for an unknown change returns the error of the tool", async () => {
