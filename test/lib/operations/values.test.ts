@@ -21,6 +21,9 @@ import { restartDeps } from "../../support/deps.ts";
 import { selectCases } from "../../support/run_length.ts";
 import { service, makeService, type TestService } from "../../support/service.ts";
 
+/** Key of the row of `ui.banner`, the default target, for the tenant t1. */
+const BANNER_KEY = "t1\nui.banner";
+
 const readValues = async (api: TestService, query = "") => {
   const { status, body, text } = await api.get(`values${query}`);
   if (status !== 200) throw new Error(text);
@@ -32,6 +35,7 @@ const valueLines = async (api: TestService, query = "") =>
     (row) =>
       `${row.tenant_id} ${row.target}=${row.state === "governed" ? JSON.stringify(row.value) : `(${row.problem})`}`,
   );
+/** Applies a change that sets this value; `undefined`: one that sets no value. Returns its id. */
 const applyValue = (api: TestService, value: unknown, fields: object = {}) =>
   api.bring("applied", value === undefined ? { ...fields } : { value: JSON.stringify(value), ...fields });
 
@@ -198,12 +202,12 @@ describe("inconsistent values are not returned", () => {
     const id = await applyValue(api, "good");
     await projectAll(api.deps);
     const record = (await api.deps.store.get("changes", id))!.value;
-    const row = (await api.deps.store.get("values", "t1\nui.banner"))!.value;
+    const row = (await api.deps.store.get("values", BANNER_KEY))!.value;
     await api.must("rollback", id);
     await projectAll(api.deps);
     await api.deps.store.transact((tx) => {
       tx.put("changes", id, record);
-      tx.put("values", "t1\nui.banner", row);
+      tx.put("values", BANNER_KEY, row);
     });
     expect(await valueLines(api)).toEqual(["t1 ui.banner=(the record does not name all of its entries)"]);
   });
@@ -214,14 +218,14 @@ describe("inconsistent values are not returned", () => {
     const denied = await api.bring("denied", { value: '"denied"' });
     await applyValue(api, "older");
     await projectAll(api.deps);
-    const { value: older } = (await api.deps.store.get("values", "t1\nui.banner"))!;
+    const { value: older } = (await api.deps.store.get("values", BANNER_KEY))!;
     await applyValue(api, "ours");
     await applyValue(api, undefined);
     await projectAll(api.deps);
     expect(await valueLines(api, "?tenant_id=t1")).toEqual(['t1 ui.banner="ours"']);
     const { value: other } = (await api.deps.store.get("values", "t2\nui.banner"))!;
     for (const row of [other, { ...other, change_id: denied }, older]) {
-      await api.deps.store.transact((tx) => tx.put("values", "t1\nui.banner", row));
+      await api.deps.store.transact((tx) => tx.put("values", BANNER_KEY, row));
       expect((await readValues(api, "?tenant_id=t1"))[0]).toMatchObject({ state: "withheld", tenant_id: "t1" });
     }
     expect((await verifyProjections(api.deps)).mismatches[0]).toMatch(/^values\//);
@@ -231,14 +235,14 @@ describe("inconsistent values are not returned", () => {
     const api = await service();
     await applyValue(api, "older");
     await projectAll(api.deps);
-    const { value: older } = (await api.deps.store.get("values", "t1\nui.banner"))!;
+    const { value: older } = (await api.deps.store.get("values", BANNER_KEY))!;
     await applyValue(api, "newer");
     await projectAll(api.deps);
     await api.deps.store.transact(async (tx) => {
       const { id, value } = (await tx.list("audit", { limit: 1, reverse: true }))[0]!;
       const entry = { ...value, detail: value.detail.replace("ui.banner", "ui.other") };
       tx.put("audit", id, { ...entry, current_hash: entryHash(entry, portableSha256) });
-      tx.put("values", "t1\nui.banner", older);
+      tx.put("values", BANNER_KEY, older);
     });
     expect(await readValues(api)).toMatchObject([{ target: "ui.banner", state: "withheld" }]);
   });
@@ -340,6 +344,7 @@ test.each(selectCases([1, 2, 3, 4], 1))(
         await api.must("rollback", id!);
       } else continue;
       if (random(6) === 0) await projectAll(api.deps);
+      // Before the first apply there is no file.
       const file = ((await content().catch(() => ({}))).values ?? {}) as Record<string, Record<string, unknown>>;
       const written = Object.entries(file).flatMap(([tenant, fileValues]) =>
         Object.entries(fileValues).map(
