@@ -26,7 +26,7 @@ import { runRandomHistory } from "./random_log.ts";
 /** The period after an apply at whose end an outcome is final. */
 const HORIZON = 7 * DAY;
 
-/** Returns the end for `projectSlice`: the end of the log, or an earlier length. */
+/** Returns the end for `projectSlice`: the end of the log, or an earlier length. `now` is empty, so only entries advance time. */
 async function projectionEnd(deps: ProjectionDeps, earlierLength?: number) {
   const length = earlierLength ?? (await readLength(deps));
   return { length, now: "", read: createLogReader(deps, length) };
@@ -113,7 +113,7 @@ test("projections share the entries, changes and cycles that one of them has rea
   // A run of projections reads 64 entries at a time.
   const runs = Math.ceil(length / 64);
   for (const collection of ["audit", "changes"]) expect(reads.get(collection), collection).toBe(runs);
-  // Finding the cycle of an entry takes two reads. If every projection did so twice in each run, there would be four.
+  // Finding the cycle of an entry takes two reads. The limit is two such searches for each projection and run.
   expect(reads.get("ticks"), "ticks").toBeLessThan(4 * PROJECTIONS.length * runs);
 });
 
@@ -172,6 +172,7 @@ test("projections advance evenly while the log grows as fast as one of them proj
   const deps = projectionDeps(store, log.clock);
   while (proposalsLeft > 0) await projectAll(deps);
   expect(maxDistance).toBeGreaterThan(0);
+  // A projection that got no slice would fall behind by up to 3000 entries.
   expect(maxDistance).toBeLessThan(1200);
 });
 
@@ -198,6 +199,7 @@ test("each row has the cycle of its own entry, also within one page", async () =
       cycles.push(tick - 1);
     }
     const { length } = (await readHead(log.store))!;
+    // The key is the length of the log when the cycle runs, so it comes after the entries so far.
     await log.store.transact((tx) => tx.put("ticks", entryKey(length), { tick }));
   }
   await projectAll(log);
@@ -274,7 +276,7 @@ describe("a slice", () => {
   });
 
   test.each([3, 1, 2, 7])(
-    "that is lost in a crash is projected again; 1 of %i + 1 transactions fails",
+    "that is lost in a crash is projected again; about 1 of %i + 1 transactions fails",
     async (every) => {
       const log = await createTestLog();
       await runRandomHistory(log, 5, 300);
@@ -292,9 +294,9 @@ describe("a slice", () => {
             : log.store.transact(decide),
       };
       for (let starts = 0; starts < 1000; starts++) {
-        const process = projectionDeps(crashing, log.clock);
-        await projectAll(process);
-        if (PROJECTIONS.every((projection) => findProblem(process, projection) === null)) break;
+        const restarted = projectionDeps(crashing, log.clock);
+        await projectAll(restarted);
+        if (PROJECTIONS.every((projection) => findProblem(restarted, projection) === null)) break;
       }
       expect(transactions).toBeGreaterThan(every);
       expect(await storedRows(log.store)).toEqual(await storedRows(single.store));
@@ -372,6 +374,7 @@ describe("a slice", () => {
 
 test("only the projection that lost a race is left to the other process", async () => {
   const log = await createTestLog();
+  // 1200 entries take several slices, so the first slice does not bring the lost projection to the head.
   for (let count = 0; count < 1200; count++) await log.propose();
   await projectAll(log);
   for (let count = 0; count < 1200; count++) await log.propose();
