@@ -193,10 +193,12 @@ test("time passes between requests, and the service runs its cycles", async () =
   const differencesAt = (time: string, status: string) =>
     listDifferences({ given, when: { ...read, at: at(time) }, expect: { "change.status": status } }, { policy });
   expect(await differencesAt("05T08:59", "pending_consent")).toEqual([]);
+  // The limit ends at 09:00; a cycle records the expiry once clock samples ten minutes apart confirm the time.
   expect(await differencesAt("05T09:11", "denied")).toEqual([]);
 });
 
 test("the first request is sent at the first time that a scenario states", async () => {
+  // If the proposal had an earlier time than the approval, it would have expired after an hour.
   const policy = { consent_ttl_hours: 1 };
   const when = { ...act("approve", "ana"), at: "2026-12-24T10:00:00+01:00" };
   const expected = { status: 200, "audit_entry.timestamp": "2026-12-24T09:00:00.000Z" };
@@ -252,6 +254,7 @@ describe("a file of scenarios", () => {
 
   const FIELDS = [...SCENARIO.matchAll(/^[ -]+([a-z]+):/gm)].map(([line, field]) => [field!, line] as const);
 
+  // Below `expect`, any name of a member is valid.
   test.each(FIELDS.filter(([field]) => field !== "status"))(
     "%s misspelt by one letter is rejected with its line and the nearest name (%#)",
     (field, line) => {
