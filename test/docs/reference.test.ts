@@ -197,6 +197,7 @@ function describeValue(schema: Schema): string {
   const { type, items, format, minimum, exclusiveMinimum } = schema;
   if (schema.const) return `\`${schema.const}\``;
   if (schema.enum) return listInBackticks(schema.enum);
+  // Only the `deadline` of a KPI has alternatives among the listed fields.
   if (schema.anyOf) return "a date or a time";
   if (type === "array") {
     if (items!.enum) return `a list of ${describeValue(items!)}`;

@@ -1,4 +1,7 @@
-/** Members of a signed statement, for the tables of docs/consent.md, which test/docs/field_tables.test.ts generates. */
+/**
+ * Members of a signed statement, for the tables of docs/consent.md, which test/docs/field_tables.test.ts generates. The tables set
+ * each key in backticks, so a key for several decisions has backticks between them.
+ */
 import type { StatementFacts } from "../../../lib/changes/rules/statement.ts";
 
 /** Sentences of Markdown by member of the statement about a change. */

@@ -1,4 +1,7 @@
-/** Parts of an exported log record, for the table of docs/telemetry.md, which test/docs/field_tables.test.ts generates. */
+/**
+ * Parts of an exported log record, for the table of docs/telemetry.md, which test/docs/field_tables.test.ts generates. The table
+ * sets each key in backticks, so a key for several names has backticks between them.
+ */
 export const RECORD_PARTS: Readonly<Record<string, string>> = {
   timeUnixNano: "the entry's `timestamp`",
   observedTimeUnixNano: "the time of sending",
