@@ -1,6 +1,7 @@
+/** Storage of the self-evolution files without a disk. */
 import type { EvolvedFile, EvolvedFiles } from "../../lib/operations/deps.ts";
 
-/** Returns evolved files in memory, and their texts by name. */
+/** Returns the storage, and its texts by name. Its lists have no hashes and no times. */
 export function filesInMemory(): EvolvedFiles & { texts: Map<string, string> } {
   const texts = new Map<string, string>();
   return {

@@ -51,6 +51,7 @@ interface Delivery {
   guid: string;
   body: string;
   delivered_at: number;
+  /** The status of the hook's response; 504 without a hook. */
   status_code: number;
 }
 
@@ -67,6 +68,7 @@ export class GithubStub {
   /** Called with each deployment that is approved, before the response is sent. */
   onApproved: (deployment: Deployment) => Promise<void> | void = () => undefined;
   private readonly tokens = new Map<string, { repository_id: number; until: number }>();
+  /** JWTs of the App that were verified once; they are not verified again. */
   private readonly verified = new Set<string>();
 
   constructor(readonly clock: TestClock) {}
@@ -135,6 +137,7 @@ export class GithubStub {
 
   /** Deliveries that the service has requested again. */
   readonly redeliveries: Delivery[] = [];
+  /** Sends these deliveries again, each with its former `guid`. */
   async redeliver(hook: Hook): Promise<void> {
     for (const { body, guid } of this.redeliveries.splice(0)) await this.deliver(body, hook, guid);
   }
@@ -259,6 +262,7 @@ export class GithubStub {
 
 const repositoryName = (repository_id: number): string => `acme/repo-${repository_id}`;
 
+/** Returns the header `x-hub-signature-256` of a body. */
 export const sign = (text: string, secret = HOOK_SECRET): string =>
   `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`;
 

@@ -202,7 +202,7 @@ async function thirdWeek(month: Month): Promise<void> {
   } = month;
   await advanceTo("10-26 08:00");
   await feed({ nrr_quarterly: 1.035, csat: 4.15, deal_win_rate: 0.19 });
-  // The beta search expires five days after its proposal, without a decision.
+  // The beta search expires five days after its proposal, without a decision. The time counts once two cycles confirm it.
   await advanceTo("10-26 09:15");
   await cycle();
   await advanceTo("10-26 09:30");
@@ -235,6 +235,7 @@ async function thirdWeek(month: Month): Promise<void> {
   await advanceTo("10-28 10:00");
   await approve("lead scoring", BO, "Sales asked for it");
   await advanceTo("10-28 20:00");
+  // The rate was 0.038, so the guardrail, which allows a rise of 0.02, rolls the back-off back.
   await feed({ incident_rate: 0.065 }, "After the outage in the evening");
   await advanceTo("10-28 20:05");
   await cycle();
