@@ -82,6 +82,7 @@ const isPlainObject = (value: unknown): value is object =>
 
 /** Replaces the collections and ids of all reads and writes. */
 export function onKeys(replace: (collection: string, id: string) => [collection: string, id: string]): Subject {
+  // A list has no id; the replaced collection must not depend on one.
   const replaceCollection = (collection: string) => replace(collection, "any")[0];
   const wrapReads = ({ get, getMany, list, texts }: AnyReads): AnyReads => ({
     get: (collection, id) => get(...replace(collection, id)),
