@@ -1,4 +1,7 @@
-/** node slow_link.mjs PORT MS: forwards connections to a port of this machine, each packet MS milliseconds later. */
+/**
+ * slow_link.mjs PORT MS: forwards connections to a port of this machine, each packet MS milliseconds later. Started by `fork`:
+ * it sends its own port to the parent process, and ends with it.
+ */
 import { connect, createServer } from "node:net";
 
 const [target, ms] = process.argv.slice(2).map(Number);
