@@ -1,11 +1,16 @@
 /** Reports a loss of log entries that the log's backup or the files of its store prove. */
 import type { LogEnd } from "./log_index.ts";
+import { listRecords } from "../store/pages.ts";
 import { type ChainHead, entryKey, readHead } from "./chain.ts";
 import type { AuditDeps } from "./deps.ts";
+import type { AuditEntry } from "./entry.ts";
+import type { LostEnd } from "./integrity.ts";
 import { reportBreach } from "./report_breach.ts";
 
 const REMEDY =
   "restore what is missing, or record its loss with POST /api/product/audit/accept-loss; until then nothing is changed";
+
+const PAGE_SIZE = 1000;
 
 /**
  * Before the service starts to answer: reports a breach if the log is shorter than the backup that it was restored from, or if
@@ -54,13 +59,17 @@ async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undef
   return head;
 }
 
-/** Returns whether the log has the last entry of a backup, or lost it by an accepted loss. */
-async function isContinuation({ store }: Pick<AuditDeps, "store">, { length, head }: LogEnd): Promise<boolean> {
-  if ((await store.get("audit", entryKey(length)))?.value.current_hash === head) return true;
-  const { loss } = (await readHead(store))!;
-  const accepted = loss && (await store.get("audit", entryKey(loss.length)))?.value;
-  if (accepted?.event_type !== "loss_accepted") return false;
-  // The entry that accepts a loss states how many entries the log had left.
-  const { length: continuesAfter } = JSON.parse(accepted.detail) as { length: number };
-  return continuesAfter < length;
+/** Returns true if the log has the last entry of a backup, or lost it by an accepted loss. */
+async function isContinuation({ store }: Pick<AuditDeps, "store">, backup: LogEnd): Promise<boolean> {
+  if ((await store.get("audit", entryKey(backup.length)))?.value.current_hash === backup.head) return true;
+  if (!(await readHead(store))!.loss) return false;
+  for await (const { value } of listRecords(store, "audit", { limit: PAGE_SIZE, reverse: true }))
+    if (value.event_type === "loss_accepted" && coversLoss(value, backup)) return true;
+  return false;
+}
+
+/** Returns true if the entry of an accepted loss is about a log that had the last entry of a backup: at least as long as it. */
+function coversLoss({ detail }: AuditEntry, backup: LogEnd): boolean {
+  const { known } = JSON.parse(detail) as { known: LostEnd };
+  return known.length > backup.length || (known.length === backup.length && known.head === backup.head);
 }

@@ -40,6 +40,26 @@ test("a log shorter than its backup states accepts no changes until the loss is 
   expect((await propose(restartedAgain)).status).toBe(201);
 });
 
+test("an earlier accepted loss does not excuse a log that is shorter than a later backup states", async () => {
+  const api = await core();
+  await propose(api);
+  const older = { length: 4, head: HASH };
+  await reportLoss(api.deps, older);
+  await acceptLoss(api);
+  for (let count = 0; count < 6; count++) await propose(api);
+  const { length } = (await readHead(api.deps.store))!;
+  const restarted = makeCore(await restartDeps(api.deps));
+  await reportLoss(restarted.deps, { length: length + 3, head: HASH });
+  expect(await propose(restarted)).toMatchObject(BROKEN);
+  await acceptLoss(restarted);
+  // Each of the two losses excuses its own backup.
+  for (const backup of [older, { length: length + 3, head: HASH }]) {
+    const restartedAgain = makeCore(await restartDeps(restarted.deps));
+    await reportLoss(restartedAgain.deps, backup);
+    expect((await propose(restartedAgain)).status).toBe(201);
+  }
+});
+
 test("a log that contains what its backup states accepts changes", async () => {
   const api = await core();
   const { audit_entry } = (await propose(api)).body;
