@@ -20,7 +20,9 @@ export function readSecret(env: Environment, name: string): string | undefined {
   const [value, path] = [env[name] || undefined, env[`${name}_FILE`] || undefined];
   if (path === undefined) return value && requireValidSecret(value, name);
   if (value !== undefined) throw new OptionError(`${name} and ${name}_FILE exclude each other`, 1);
-  return readSecretFromFile(path, `${name}_FILE`);
+  const secret = readSecretFromFile(path, `${name}_FILE`);
+  if (secret === "") throw new OptionError(`${name}_FILE ${path} is empty`, 1);
+  return secret;
 }
 
 /** Reads and checks a secret from a file; `name` is the option or variable that names the file. */

@@ -225,15 +225,25 @@ function parseTable(table: string): string[] {
   return parts.length === 1 ? ["public", table] : parts;
 }
 
+/** Decodes the path of a URL; undefined if it is malformed. */
+function decodePath({ pathname }: URL): string | undefined {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Describes the address without its credentials. Errors: `TypeError` that does not quote it. */
 export function describeAddress(url: string): string {
-  if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
+  const database = URL.canParse(url) ? decodePath(new URL(url)) : undefined;
+  if (database === undefined || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw new TypeError("the address of the database must read postgres://user@host:port/database");
-  const { hostname, port, pathname, searchParams } = new URL(url);
-  if (pathname.length < 2) throw new TypeError("the address of the database must name the database");
+  const { hostname, port, searchParams } = new URL(url);
+  if (database.length < 2) throw new TypeError("the address of the database must name the database");
   const host = searchParams.get("host") ?? hostname;
   const hostPort = searchParams.get("port") ?? port;
-  return `postgres ${host.toLowerCase()}:${hostPort || 5432}${decodeURIComponent(pathname)}`;
+  return `postgres ${host.toLowerCase()}:${hostPort || 5432}${database}`;
 }
 
 function hasUnstorableText(value: unknown): boolean {

@@ -524,6 +524,9 @@ test("each secret may be in a file, whose last line end is not part of it", () =
       new RegExp(`^${name}_FILE .*none cannot be read \\(ENOENT\\)$`),
     );
   }
+  const empty = writeTemporary("\n");
+  for (const name of ["SVC_ADMIN_TOKEN", "SVC_NOTIFY_URL"])
+    expect(parseError([], { [`${name}_FILE`]: empty }).message).toBe(`${name}_FILE ${empty} is empty`);
   for (const quoted of ['"a-secret-for-tests-1"', "'a-secret-for-tests-1'"]) {
     const message = expect.stringMatching(/ must not be in quotation marks; remove them$/);
     expect(parseError([], { SVC_ADMIN_TOKEN_FILE: writeTemporary(`${quoted}\n`) })).toMatchObject({

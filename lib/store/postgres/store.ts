@@ -47,7 +47,8 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const limits = { ...LIMITS, ...options.limits };
   const place = url === undefined ? "Postgres" : databaseAddress(url);
   const pool = options.pool ?? createPool(url!, limits, (error) => options.log?.warn(`${place}: ${error.message}`));
-  pool.on("connect", closeOnBadBytes);
+  // Several stores may share the pool of an application.
+  if (!pool.listeners("connect").includes(closeOnBadBytes)) pool.on("connect", closeOnBadBytes);
   const closeOwnPool = async (): Promise<void> => {
     if (!options.pool) await pool.end();
   };

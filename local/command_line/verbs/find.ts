@@ -13,6 +13,7 @@ export const find: Verb = {
   options: { "--saved <name>": "a saved question, such as waiting-for-me" },
   async run(session, { rest, fields, options: { saved } }) {
     if (rest.length === 0 && saved === undefined) return { text: await listSaved(session) };
+    if (rest.length > 0 && saved !== undefined) throw new UsageError("give a query or --saved, not both");
     const { client, columns, say } = session;
     const q = saved === undefined ? rest.join(" ") : await findSavedQuery(session, `${saved}`);
     const query = { limit: 50, ...fields, q } as never;

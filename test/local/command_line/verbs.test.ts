@@ -105,6 +105,12 @@ test("`find` shows an unstated risk as `list` does", async () => {
   ]);
 });
 
+test("a query and a saved question exclude each other", async () => {
+  const { call } = await openCommandLine();
+  const { code, err } = await call(["find", "--saved", "waiting-for-me", "some", "words"]);
+  expect([code, err]).toEqual([2, expect.stringContaining("give a query or --saved, not both")]);
+});
+
 test("on a terminal, an export asks before it moves the store", async () => {
   const { call } = await openCommandLine({});
   const questions: string[] = [];

@@ -66,6 +66,11 @@ if (server) {
     await use(stores).finally(() => Promise.all(stores.map((store) => store.close())));
   };
 
+  test("stores that share a pool of the application leave one listener on it", async () => {
+    for (let count = 0; count < 3; count++) await (await postgresStore({ pool, name: nextName() })).close();
+    expect(pool.listenerCount("connect")).toBe(1);
+  });
+
   storeContract("the Postgres store", () => makeSubject(url), ["another", "reopen", "stall", "syncs"]);
 
   describe("several writers on one Postgres store", () => {
