@@ -1,4 +1,5 @@
 /** The format of the product config file, `countersign-product-config/1`: text to object and back, without loss. */
+import { findInexactNumber } from "../../lib/kit/exact_numbers.ts";
 import { JsonRejected, parseStrictJson } from "../../lib/kit/strict_json.ts";
 import { FileUnusable } from "./file_error.ts";
 import { isObject, type JsonObject } from "./json_object.ts";
@@ -82,25 +83,17 @@ export function pruneChanges(changes: Config["changes"]): void {
 
 /** Parses JSON that can be written again without loss. Throws `FileUnusable`. */
 export function parseExactJson(text: string): unknown {
+  let content: unknown;
   try {
-    const content = parseStrictJson(text);
-    requireExactNumbers(text);
-    return content;
+    content = parseStrictJson(text);
   } catch (error) {
     if (error instanceof JsonRejected) throw new FileUnusable(error.message);
     throw error;
   }
-}
-
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
-
-/** Rejects numbers that JavaScript would round, such as 64-bit ids of another program. */
-function requireExactNumbers(text: string): void {
-  for (const [token] of text.matchAll(STRING_OR_NUMBER)) {
-    if (token.startsWith('"')) continue;
-    const number = Number(token);
-    const isRounded = /^-?\d+$/.test(token) && !Number.isSafeInteger(number) && String(number) !== token;
-    if (isRounded || !Number.isFinite(number))
-      throw new FileUnusable("holds a number that would be rounded when written again; write it as text");
-  }
+  const path = findInexactNumber(text);
+  if (path === undefined) return content;
+  throw new FileUnusable(
+    `holds a number that would be rounded when written again, at ${JSON.stringify(path)}`,
+    "write the number as text or move the file away",
+  );
 }

@@ -82,8 +82,10 @@ test.each([
   [
     "a number that would be rounded",
     '{"values": {"t2": {"id": 12345678901234567891}}}',
-    "a number that would be rounded",
+    'a number that would be rounded when written again, at "values.t2.id"',
   ],
+  ["a rounded fraction", '{"share": 0.12345678901234567890}', 'would be rounded when written again, at "share"'],
+  ["a number rounded to 0", '{"share": 1e-400}', 'would be rounded when written again, at "share"'],
   ["a number too big", '{"port": 1e999}', "a number that is too large"],
   ["bytes that are no UTF-8", Buffer.from('{"x": "\xe9"}', "latin1"), "it is not UTF-8 text"],
 ])("a broken file is rejected, and its bytes stay: %s", async (_, text, message) => {
@@ -97,7 +99,7 @@ test.each([
     );
     expect(error.message).toContain('product config file "product.json"');
     expect(error.message).toContain(message);
-    expect(error.message).toMatch(/; correct it or move it away$/);
+    expect(error.message).toMatch(/; (?:correct it or move it|write the number as text or move the file) away$/);
     expect(error.message).not.toMatch(/secret/);
     expect(error.message).not.toContain(folder);
   }
