@@ -25,7 +25,7 @@ import type { Findings } from "./examine_proposal.ts";
 import type { CommandResult, Transaction } from "./transaction.ts";
 
 export interface ProposalResult extends CommandResult {
-  /** Ids of other open changes on the same tenant and target. */
+  /** Ids of other open changes on its targets that the caller may read; ten at most. */
   conflicts: string[];
   /** Consents that the change still needs before its apply. */
   missing: MissingConsent[];
@@ -44,25 +44,27 @@ export async function fileProposal(
   { requester, seen, not_allowed, readings }: Findings & { requester?: DraftRequester } = {},
 ): Promise<ProposalResult | AppError> {
   const { tx, at, ledger, evidence, reader } = transaction;
-  const { policy } = transaction.product.intent;
+  const { intent, adapter } = transaction.product;
+  const { policy } = intent;
   const proposalFacts = await readProposalFacts({ ledger, evidence, policy, at, readings }, requested);
   const { values } = proposalFacts;
   const facts = { ...proposalFacts.facts, seen };
   const { input } = facts;
   const { proposer } = input;
-  const agent = proposer !== undefined && isAgent(proposer, transaction.product.intent) ? proposer : undefined;
-  if (agent) requireAgentScope(agent, input, transaction.product.intent);
+  const agent = proposer !== undefined && isAgent(proposer, intent) ? proposer : undefined;
+  if (agent) requireAgentScope(agent, input, intent);
   // The rejection of a forbidden target is recorded, so no error of a target system may come before it.
   const forbidden = { targets: policy.forbidden_targets };
   const isForbidden = findCoveredTarget(input, forbidden) !== undefined;
-  const locations = isForbidden ? undefined : listLocations(transaction.product.adapter, input);
+  const locations = isForbidden ? undefined : listLocations(adapter, input);
   // Only a minor change is approved by its proposal, and an approval records the changes in force.
-  const target_owner = input.tier === "minor" ? await transaction.ledger.targetOwner(input) : null;
+  const target_owner = input.tier === "minor" ? await ledger.targetOwner(input) : null;
+  // A rejection for a conflict is a decision, which needs the log; a mere list may come from the store's index.
   const isConflictBlocking = policy.on_conflict === "block";
   const conflicts = await listOpenChangesOnTargets(input, (entry) =>
-    isConflictBlocking ? transaction.ledger.openChanges(entry) : listIndexedOpenChanges(tx, entry),
+    isConflictBlocking ? ledger.openChanges(entry) : listIndexedOpenChanges(tx, entry),
   );
-  requireApplyWhen(input, transaction.product.intent.policy, transaction.now);
+  requireApplyWhen(input, policy, transaction.now);
   if (input.supersedes !== undefined) {
     const superseded = (await readRecord(tx, input.supersedes))?.change;
     const problem =
@@ -80,6 +82,7 @@ export async function fileProposal(
       target_owner,
       openChanges: conflicts,
       limit_reached,
+      // The intent's judgement of the values, by schemas and steps, comes before that of the target systems.
       not_allowed: values.error ?? not_allowed,
       step_base: values.step_base,
       requester,
@@ -92,12 +95,14 @@ export async function fileProposal(
     await recordRejection(transaction, input, error, actor);
     return error;
   }
+  // After the decision, so that the errors of the intent come first.
   await requireFreeLocations(tx, locations, transaction.sha256, reader);
   if (agent) await countProposal(transaction, agent, input);
   const proposal = { input, actor, places: locations, seen, readings };
+  // A mandate's consent is an entry of its own, after that of the proposal.
   const { approved, violations } = await decideByMandate(transaction, result, proposal);
   result = approved ?? result;
-  const missing = listMissingConsents(result.record.change, transaction.product.intent);
+  const missing = listMissingConsents(result.record.change, intent);
   const visibleConflicts = [...(await listVisibleIds({ store: tx, reader }, conflicts))];
   return {
     ...result,
@@ -120,7 +125,7 @@ function describeRespelling(requested: ProposeInput, recorded: ProposeInput): { 
   return sentences.length === 0 ? {} : { target_spelling: sentences.join(" ") };
 }
 
-/** Lists the open changes of all targets of a proposal, ten at most. */
+/** Lists the ids of open changes on all targets of a proposal, ten at most. */
 async function listOpenChangesOnTargets(
   input: ProposeInput,
   find: (entry: PlanEntry) => Promise<readonly string[]>,

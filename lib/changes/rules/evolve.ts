@@ -117,8 +117,9 @@ function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: Change
 }
 
 /**
- * Returns true if the state table allows the step of an event. A decision on an approved change, or during a rollout, states in
- * `from` the status before it; other events must not have `from`.
+ * Returns true if the state table allows the step of an event. A decision on an approved change, or during a rollout, has a
+ * `from`, the status before it; other events must not have one. Its value
+ * is compared only for a further consent, a step that is not in the table.
  */
 function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
   const { status } = change;
