@@ -36,7 +36,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
   ],
   change_rolled_back: [
     "a rollback succeeded",
-    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence`, `mended`, `clock`, `late`, `resolved_after_interruption`; for a plan also `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `target_holds` of each target that the plan still had",
+    "`target`, `adapter`, `target_held`, `target_holds`, `by`, `note`, `over_drift`, `evidence`, `mended`, `clock`, `late`, `resolved_after_interruption`; for a plan also `sets`: `tenant_id`, `target`, `adapter`, `target_held` and `target_holds` of each target that the plan still owned",
   ],
   change_rollback_failed: [
     "a rollback failed; for attempts that the service repeats, once a day for each reason",
