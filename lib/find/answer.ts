@@ -42,7 +42,7 @@ export const findRowSchema = once(() =>
       expires_at: z.string().nullable().describe("Time of expiry or of the due review; null without limit."),
       verdict: z.enum(VERDICTS).nullable().describe("Verdict of its outcome; null if never applied."),
       drift: z.enum(["drifted", "missing"]).nullable().describe("State at the host product if it differs; else null."),
-      seconds: z.number().nullable().optional().describe("With time: the duration; null if an event did not happen."),
+      seconds: z.number().nullable().optional().describe("With `time`: the duration; null if an event did not happen."),
     })
     .describe("A change that a query found."),
 );
@@ -62,11 +62,11 @@ export const findSchema = once(() =>
           count: z.number().int().describe("Number of changes."),
         }),
       )
-      .describe("With group: number of matches by group; empty without it."),
-    next: z.string().nullable().describe("after of the next page; null at the end."),
-    timed: z.number().int().optional().describe("With time: number of matches to which both events happened."),
-    median: z.number().nullable().optional().describe("With time: the median of the timed, in seconds."),
-    max: z.number().nullable().optional().describe("With time: the longest of the timed, in seconds."),
+      .describe("With `group`: number of matches by group; empty without it."),
+    next: z.string().nullable().describe("`after` for the next page; null at the end."),
+    timed: z.number().int().optional().describe("With `time`: number of matches to which both events happened."),
+    median: z.number().nullable().optional().describe("With `time`: the median of the timed, in seconds."),
+    max: z.number().nullable().optional().describe("With `time`: the longest of the timed, in seconds."),
   }),
 );
 export type FindAnswer = z.infer<ReturnType<typeof findSchema>>;

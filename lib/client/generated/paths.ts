@@ -2440,7 +2440,7 @@ export interface paths {
               /** Exact number of matches. */
               total: number;
 
-              /** With group: number of matches by group; empty without it. */
+              /** With `group`: number of matches by group; empty without it. */
               groups: {
                 /** The common value. */
                 key: string;
@@ -2449,16 +2449,16 @@ export interface paths {
                 count: number;
               }[];
 
-              /** after of the next page; null at the end. */
+              /** `after` for the next page; null at the end. */
               next: string | null;
 
-              /** With time: number of matches to which both events happened. */
+              /** With `time`: number of matches to which both events happened. */
               timed?: number;
 
-              /** With time: the median of the timed, in seconds. */
+              /** With `time`: the median of the timed, in seconds. */
               median?: number | null;
 
-              /** With time: the longest of the timed, in seconds. */
+              /** With `time`: the longest of the timed, in seconds. */
               max?: number | null;
             };
           };
@@ -4788,7 +4788,7 @@ export interface components {
       /** State at the host product if it differs; else null. */
       drift: "drifted" | "missing" | null;
 
-      /** With time: the duration; null if an event did not happen. */
+      /** With `time`: the duration; null if an event did not happen. */
       seconds?: number | null;
     };
 
