@@ -51,7 +51,7 @@ function describeIssue({ path, code, message, input, ...rest }: z.core.$ZodIssue
   return `${at || "the file"} ${input === undefined ? "is required" : message}`;
 }
 
-/** Returns the first issuer that does not map every claim, and the first such claim; undefined if there is none. */
+/** Returns the first issuer that does not map every fact to a claim, and its first fact without one; undefined if all do. */
 export function findUnmappedClaim(issuers: GateIssuers): { issuer: string; claim: ClaimedFact } | undefined {
   for (const { issuer, claims } of issuers)
     for (const claim of CLAIMED_FACTS) if (claims[claim] === undefined) return { issuer, claim };
@@ -98,7 +98,7 @@ export function gateTokenVerifier(
       );
       const { sub = "", run_id } = payload;
       if (typeof sub !== "string" || sub.length > 1_000 || !sub.isWellFormed())
-        throw new TokenRejected("its sub is no text of 1,000 characters at most");
+        throw new TokenRejected("its sub is not text of at most 1,000 characters");
       // Not a required claim: a `run_id` of another form is left out.
       const isRunId = typeof run_id === "string" && /^[\w.:/-]{1,200}$/.test(run_id);
       return { iss: tokenRules.issuer, sub, ...(isRunId && { run_id }), claimed };
@@ -111,5 +111,5 @@ function readClaim(claims: Claims, name: string): string {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
   if (typeof value === "string" && value !== "") return value;
   if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
-  throw new TokenRejected(`its claim ${name} is missing`);
+  throw new TokenRejected(`its claim ${name} is missing, or is neither text nor a whole number`);
 }
