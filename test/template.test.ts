@@ -64,7 +64,7 @@ function findRoute({ method, path, rest }: Declaration): Route | undefined {
 
 /** Resolves a value as CloudFormation does; parameters that are not `given` have their defaults. */
 function resolveValue(value: Any, given: Record<string, string>): Any {
-  // A name without a value, such as AWS::NoValue, gets its name with "-x" in place of one.
+  // A name that has no value here, such as AWS::NoValue, stands for itself with "-x" appended.
   const readParameter = (name: string): Any => given[name] ?? parameters[name]?.Default ?? `${name}-x`;
   const isTrue = (condition: Any): boolean => {
     const { "Fn::Not": not, "Fn::Or": or, "Fn::Equals": equals, Condition: conditionName } = condition;
@@ -168,7 +168,7 @@ describe("functions", () => {
     }
   });
 
-  test("functions that apply changes time out before the lease of an apply ends, after a minute", () => {
+  test("functions that apply changes on request time out before the lease of an apply ends", () => {
     for (const name of ["product", "agent"]) expect(functionProperties(name).Timeout).toBeLessThan(60);
   });
 
@@ -227,7 +227,7 @@ describe("rights", () => {
   const READ = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
   const WRITE = ["BatchGetItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"];
 
-  test("functions that read cannot write", () => {
+  test("functions that read cannot write, except health; docs and console have no rights", () => {
     expect(listTableActions("read")).toEqual(READ);
     // Readiness proves a write.
     expect(listTableActions("health")).toEqual(WRITE.map((action) => `dynamodb:${action}`));
@@ -297,6 +297,7 @@ describe("settings", () => {
     const environment = new Proxy({} as Record<string, string>, {
       get(_, name) {
         readNames.add(String(name));
+        // With a provider set, its further settings are read too.
         return name === "SVC_LLM" ? "openai" : undefined;
       },
     });
@@ -346,13 +347,14 @@ describe("settings", () => {
       protectReads: true,
       identityHeader: undefined,
     });
+    // By default there is no adapter.
     expect((adapter as (identity: object) => unknown)({})).toBeUndefined();
   });
 
-  test("references name parameters and resources that exist", () => {
+  test("each !Ref names a parameter or a resource that exists", () => {
     const declared = [...Object.keys(parameters), ...Object.keys(resources)];
-    const referred = [...text.matchAll(/!Ref ([A-Za-z]+)(?!:)\b(?!::)/g)].map(([, name]) => name!);
-    expect(referred.filter((name) => name !== "AWS" && !declared.includes(name))).toEqual([]);
+    const referred = [...text.matchAll(/!Ref ([A-Za-z]+)\b(?!::)/g)].map(([, name]) => name!);
+    expect(referred.filter((name) => !declared.includes(name))).toEqual([]);
   });
 });
 
@@ -435,6 +437,7 @@ test("no resource has a fixed name, so that an account can have several stacks",
     value === null || typeof value !== "object"
       ? []
       : Object.entries<Any>(value).flatMap(([key, inside]) =>
+          // The `Name` of a metric's dimension names no resource.
           key === "Dimensions" ? [] : [...(NAMES.test(key) ? [key] : []), ...listFixedNames(inside)],
         );
   expect(listFixedNames(resources)).toEqual([]);

@@ -28,7 +28,7 @@ async function serveKeys(): Promise<string> {
 }
 
 export function identityRules(open: Open): void {
-  test("a valid token identifies the person; a plain identity header does not", async () => {
+  test("only a valid token identifies the person: no plain header, invalid token or agent's name", async () => {
     const api = await open({ identityJwt: await serveKeys(), identityHeader: "x-person" });
     /** Signs a token with the key `signer` under the key id `kid`. */
     const sign = (claims: object = {}, kid = "k1", signer = kid) =>

@@ -7,10 +7,10 @@ const request = Object.assign(new Request("http://127.0.0.1:8420/mcp"), { ip: "1
 const UNIDENTIFIED = { personSource: "the person who is logged in", hasToken: false };
 
 test.each([
-  ["an agent by its name", { agent: "agent:pricing", person: undefined }, "agent:pricing"],
-  ["a person by the name from the proxy", { person: "ana" }, "ana"],
-  ["a caller without a name behind a proxy by the IP address", { person: "" }, "192.0.2.7"],
-  ["a caller without a proxy by the IP address", { person: undefined }, "192.0.2.7"],
-])("waiting requests are counted for %s", (_, identity, name) =>
+  ["requests of an agent are counted by its name", { agent: "agent:pricing", person: undefined }, "agent:pricing"],
+  ["requests of a person are counted by the name from the proxy", { person: "ana" }, "ana"],
+  ["requests without a name behind a proxy are counted by the IP address", { person: "" }, "192.0.2.7"],
+  ["requests without a proxy are counted by the IP address", { person: undefined }, "192.0.2.7"],
+])("%s", (_, identity, name) =>
   expect(findWaiterName({ identity: { ...UNIDENTIFIED, ...identity }, request })).toBe(name),
 );

@@ -28,7 +28,7 @@ const stages = stagesSchema().parse({
 
 /** Returns a file with the flag, whose numbers and spaces change if the text is parsed and rendered again. */
 const fileWithFlag = (flag: string) => `{ "flags": {\n  "other": { "state": "ENABLED", "variants": { "a": 1.0 } },
-  "new-checkout": ${flag}
+  "${KEY}": ${flag}
 }, "$evaluators": { "staff": { "ends_with": [ { "var": "email" }, "@acme.example" ] } } }\n`;
 
 const PLAIN = fileWithFlag(
@@ -59,6 +59,7 @@ const USERS = Array.from({ length: 2000 }, (_, index) => ({
   targetingKey: `t${index % 7}`,
   email: `user-${index}@${index % 3 === 0 ? "acme.example" : "other.example"}`,
 }));
+/** Users without the attribute `account`, by which the rollout splits: they keep the old value. */
 const USERS_WITHOUT_UNIT = [{ targetingKey: "t1", email: "a@acme.example" }, { account: "", targetingKey: "t2" }, {}];
 
 async function openFlagdFile(text: string, value: unknown) {
@@ -68,7 +69,12 @@ async function openFlagdFile(text: string, value: unknown) {
   await fs.writeFile(path, text);
   const adapter = targetAdapter(flagdTarget({ path }), { store: memoryStore() });
   const change = {
-    ...{ change_id: SALT, tenant_id: "t1", kind: "config", target: KEY, value, status: "applied" },
+    change_id: SALT,
+    tenant_id: "t1",
+    kind: "config",
+    target: KEY,
+    value,
+    status: "applied",
     stages,
   } as Change & ChangeWithStages;
   return {
