@@ -1,6 +1,7 @@
 /**
  * The engine of the DynamoDB store. The head is one item that counts all commits and is updated by every commit. A commit
  * requires that the head has not moved since the reads, so that all of them are still current: transactions are serialisable.
+ * The head also contains the two records that every decision reads, and the highest revision of deleted records by collection.
  */
 import { type Attempt, Contended, type Engine } from "../engine/attempt.ts";
 import { type DynamoDbClient, NoAnswer } from "./client.ts";
@@ -14,7 +15,7 @@ import { createTableView } from "./table_view.ts";
 /** Limits of one commit. A request may have 100 operations, one of them for the head, and 4 MB including keys and names. */
 const COMMIT_LIMITS = { writes: 99, bytes: 3_500_000 };
 
-/** The head of a table has no queue: with 20 concurrent writers, five of six tries fail. 24 tries take about five seconds. */
+/** The head of a table has no queue: with 20 concurrent writers, five of six attempts fail. 24 attempts take about five seconds. */
 const MAX_ATTEMPTS = 24;
 
 /** The engine over a table. */
@@ -78,6 +79,7 @@ function beginBatch(client: DynamoDbClient, { findOut, expectedHead, onRead, onC
     list,
     async commit(writes) {
       const head = await currentHead;
+      // A commit without writes only proves that everything that was read is still current.
       if (writes.length === 0) {
         if (formatHead(await readHead(client)) !== formatHead(head)) throw headMovedError();
         return formatHead(head);

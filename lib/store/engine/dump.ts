@@ -29,6 +29,7 @@ export async function* dumpVersions({ collections, list }: DumpSource): AsyncGen
       if (page.length < PAGE_SIZE) break;
       after = page.at(-1)!.id;
     }
+  // A deletion without id carries the floor of its collection, so that a copy numbers new records above it.
   const floors = named.filter(({ floor }) => floor > 0);
   if (floors.length > 0)
     yield floors.map(({ name, floor }) => ({ collection: name, id: "", revision: floor, json: undefined }));
