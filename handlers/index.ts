@@ -1,4 +1,4 @@
-/** All endpoints, in the order of the specification, and the service with all of them. */
+/** All endpoints, those of the specification in its order, and the service with all of them. */
 import { openService, type Service, type ServiceOptions } from "../lib/service.ts";
 import type { Deps } from "../lib/deps.ts";
 import type { Endpoint, Handler } from "../lib/http/endpoint.ts";
@@ -84,7 +84,7 @@ import { taskSubmit, tasks } from "./tasks.ts";
 import { watchedCheckpoint } from "./watched_checkpoint.ts";
 import { whoami } from "./whoami.ts";
 
-/** Returns all endpoints. The two endpoints that describe the API call it when they are requested. */
+/** Returns the list below. openapi and docs are in the list, so they get this function and call it later. */
 const listEndpoints = (): readonly Endpoint<Deps>[] => endpoints;
 
 // prettier-ignore

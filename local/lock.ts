@@ -28,6 +28,7 @@ const NO_SOCKET_CODES = [
   "EOPNOTSUPP",
   "ENOSYS",
   "EINVAL",
+  // On Windows, Node listens only on named pipes, and reports EACCES for the path of a socket.
   ...(process.platform === "win32" ? ["EACCES"] : []),
 ];
 
@@ -56,7 +57,7 @@ export async function acquireLock(
 /** Returns the folder of the lock on a state file. */
 export const lockFolder = async (statePath: string): Promise<string> => `${await resolveLinks(statePath)}.lock`;
 
-/** Resolves links, so that all names of a file give one path, also before the file exists. */
+/** Resolves links, so that all names of a file give one path, also before the file exists. Creates the folder if it is missing. */
 async function resolveLinks(path: string): Promise<string> {
   const folder = dirname(resolve(path));
   await makeFolder(folder);

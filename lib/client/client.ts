@@ -39,7 +39,7 @@ type CallArguments<P extends keyof paths, M extends Method> =
 
 /** Address of the service, and options of requests. */
 export interface ClientOptions {
-  /** Address of the service, with the prefix of its paths: `https://gov.acme.example`. */
+  /** Address of the service, with the prefix of its paths if there is one: `https://acme.example/governance`. */
   baseUrl: string;
   /** Headers of each call: `X-Svc-Admin-Token`, or an agent's `Authorization`. */
   headers?: Record<string, string>;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { type Llm, type LlmAccess, LlmFailed, type LlmMessage } from "./port.ts";
 import { apiBase, postJson } from "./http.ts";
 
-/** Length limit of one answer, which this API requires. */
+/** Maximum number of tokens of an answer; this API requires a limit. */
 const MAX_TOKENS = 2048;
 
 const textBlock = z.object({ type: z.literal("text"), text: z.string() });
@@ -14,6 +14,7 @@ const answerSchema = z.object({
   stop_reason: z.string().nullish(),
 });
 
+/** Creates the client. Errors of `complete`: `LlmFailed`. */
 export function anthropicLlm({ model, key = "", baseUrl = "https://api.anthropic.com/v1" }: LlmAccess): Llm {
   const url = `${apiBase(baseUrl)}/messages`;
   const headers = { "x-api-key": key, "anthropic-version": "2023-06-01" };

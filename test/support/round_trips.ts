@@ -6,7 +6,7 @@ import type { Reads, Store } from "../../lib/store/store.ts";
 export interface Trips {
   /** Number of requests; each `get`, `getMany`, `list`, `texts`, `others` and transaction is one. */
   requests: number;
-  /** Number of sequential steps; concurrent requests are one step. */
+  /** Number of sequential steps; concurrent requests are one step. 0 with `immediate`. */
   steps: number;
   /** Number of reads of the chain's head. */
   heads: number;

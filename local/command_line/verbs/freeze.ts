@@ -1,4 +1,4 @@
-/** Verbs that freeze every apply, and lift the freeze. */
+/** Verbs that stop all applies (a freeze), and that allow them again. */
 import { readName, sign, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 

@@ -7,7 +7,7 @@ import { makeSignableDecision } from "./statement.ts";
 import { formatCount, endSentence, localizeTimes } from "../core/format.ts";
 import { countApprovals } from "./sentences.ts";
 
-/** Actions of the service; several may be variants that are sent to one endpoint. */
+/** Actions of the service. Some are variants of one endpoint: `hold`, `resume` and `advance` of `stage`. */
 export type ChangeAction =
   | LifecycleAction
   | "hold"

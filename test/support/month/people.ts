@@ -13,7 +13,7 @@ export const DANA = "dana@acme.example";
 export const ERIN = "erin@acme.example";
 /** Support: reads and writes in the chat, and decides nothing. */
 export const GIL = "gil@acme.example";
-/** An agent, which is a program. */
+/** An agent that proposes prices. */
 export const PRICING = "agent:pricing";
 /** Proposer of drafts by a language model. */
 export const MODEL = "llm:assistant";
@@ -22,7 +22,7 @@ export const METRICS = "metrics";
 
 /** The secret of `agent:pricing`. */
 export const PRICING_SECRET = "the pricing agent's own secret";
-/** The header in which the proxy before the service names the person. */
+/** The header in which the proxy in front of the service names the person. */
 export const PERSON = "x-person";
 
 /** The intent of the month. */
