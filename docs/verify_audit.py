@@ -2775,8 +2775,9 @@ class CertificateCheck:
     def derive_statuses(self, life, tier):
         """Returns the status after each entry; adds a finding where a step does not follow from those before it."""
         status, statuses = "", []
+        is_rollout = bool(life) and "stages" in life[0][1]
         for index, (entry, detail) in enumerate(life):
-            needed, next_status = find_transition(entry, detail, status, tier)
+            needed, next_status = find_transition(entry, detail, status, tier, is_rollout)
             if index > 0 and needed != status:
                 message = f"the change must be {needed or 'new'} before this entry, but the earlier entries make it {status}"
                 self.add_finding(entry["id"], "form", message)
@@ -3512,16 +3513,20 @@ def is_loss(entry):
     return entry["event_type"] == "loss_accepted"
 
 
-def find_transition(entry, detail, status, tier):
+def find_transition(entry, detail, status, tier, is_rollout):
     """Returns the status that an entry needs, and the one that follows; None where the entry does not state that."""
     event = entry["event_type"]
     if event == "change_proposed":
         return "", "approved" if tier == "minor" else "pending_consent"
     if event == "consent_decision":
+        stated_status = detail.get("status")
+        # A further consent during a rollout leaves the change applied.
+        if is_rollout and detail.get("from") == "applied" and detail.get("decision") == "approved":
+            return "applied", stated_status if stated_status == "applied" else None
+        # Any other decision with a `from` is on an approved change.
         needed = "approved" if "from" in detail else "pending_consent"
         if detail.get("decision") != "approved":
             return needed, "denied"
-        stated_status = detail.get("status")
         is_valid = stated_status == "approved" or (stated_status == "pending_consent" and needed == stated_status)
         return needed, stated_status if is_valid else None
     return OPERATIONS.get(event, (status, status))

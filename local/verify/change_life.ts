@@ -35,8 +35,9 @@ const OPERATIONS: ReadonlyMap<string, { from: string; to: string }> = new Map([
 /** Returns the status after each entry. Adds a finding where a step does not follow from those before it, as after an omitted entry. */
 export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, addFinding: AddFinding): string[] {
   let status = "";
+  const isRollout = life[0]?.detail["stages"] !== undefined;
   return life.map((recorded, index) => {
-    const [needed, next] = findTransition(recorded, status, tier);
+    const [needed, next] = findTransition(recorded, status, { tier, isRollout });
     // The caller checks separately that the first entry is the proposal.
     if (index > 0 && needed !== status)
       addFinding(
@@ -54,15 +55,18 @@ export function deriveStatuses(life: readonly RecordedEntry[], tier: unknown, ad
 function findTransition(
   { entry, detail }: RecordedEntry,
   status: string,
-  tier: unknown,
+  { tier, isRollout }: { tier: unknown; isRollout: boolean },
 ): [needed: string, next: string | undefined] {
   const { eventType } = entry;
   if (eventType === "change_proposed") return ["", tier === "minor" ? "approved" : "pending_consent"];
   if (eventType === "consent_decision") {
-    // A decision on an approved change states that status in `from`.
-    const needed = detail["from"] === undefined ? "pending_consent" : "approved";
-    if (detail["decision"] !== "approved") return [needed, "denied"];
-    const statedStatus = detail["status"];
+    const { from, decision, status: statedStatus } = detail;
+    // A further consent during a rollout leaves the change applied.
+    if (isRollout && from === "applied" && decision === "approved")
+      return [from, statedStatus === from ? from : undefined];
+    // Any other decision with a `from` is on an approved change.
+    const needed = from === undefined ? "pending_consent" : "approved";
+    if (decision !== "approved") return [needed, "denied"];
     // A consent completes the quorum, or leaves the change pending; it never makes an approved change pending again.
     const leavesPending = statedStatus === "pending_consent" && needed === "pending_consent";
     return [needed, statedStatus === "approved" || leavesPending ? statedStatus : undefined];

@@ -5,6 +5,7 @@ import { applied, approved, consent, type Detail, proposed, recorded, type Step 
 
 const denied: Step = ["consent_decision", { decision: "denied", approver: "ana" }];
 const revoked: Step = ["consent_decision", { decision: "revoked", approver: "ana", from: "approved" }];
+const proposedRollout: Step = ["change_proposed", { stages: {} }];
 const SAYS_NOTHING = "its status does not say whether it approves the change";
 const mustBe = (needed: string, status: string): string =>
   `the change must be ${needed} before this entry, but the earlier entries make it ${status}`;
@@ -53,6 +54,36 @@ test.each<[change: string, steps: Step[], statuses: string[], messages: string[]
     [proposed, approved, applied, ["stage_advanced"], ["stage_held"], ["stage_resumed"], ["stage_stopped"]],
     ["pending_consent", "approved", ...Array.from({ length: 5 }, () => "applied")],
     [],
+  ],
+  [
+    "consented to during its rollout",
+    [proposedRollout, approved, applied, consent("bo", "applied", { from: "applied" }), ["stage_advanced"]],
+    ["pending_consent", "approved", "applied", "applied", "applied"],
+    [],
+  ],
+  [
+    "approved again by a consent during its rollout",
+    [proposedRollout, approved, applied, consent("bo", "approved", { from: "applied" })],
+    ["pending_consent", "approved", "applied", "applied"],
+    [SAYS_NOTHING],
+  ],
+  [
+    "consented to during its rollout, before it is applied",
+    [proposedRollout, approved, consent("bo", "applied", { from: "applied" })],
+    ["pending_consent", "approved", "applied"],
+    [mustBe("applied", "approved")],
+  ],
+  [
+    "denied during its rollout",
+    [proposedRollout, approved, applied, ["consent_decision", { decision: "denied", from: "applied" }]],
+    ["pending_consent", "approved", "applied", "denied"],
+    [mustBe("approved", "applied")],
+  ],
+  [
+    "consented to after its apply without a rollout",
+    [proposed, approved, applied, consent("bo", "applied", { from: "applied" })],
+    ["pending_consent", "approved", "applied", "applied"],
+    [mustBe("approved", "applied"), SAYS_NOTHING],
   ],
 ])("a change that is %s", (_, steps, statuses, messages, tier = "standard") => {
   const found: string[] = [];
