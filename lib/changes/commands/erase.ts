@@ -71,6 +71,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
     const command = { type: "erase", name, note, target_owner, signature } as const;
     const recorded = transaction.execute(before, command, resolveActor(name, signature, claimed));
     const { value: entry } = recorded.entry;
+    // A proposal that a model drafted names the chat message that asked for it, which is removed too.
     const proposal = (await tx.get("audit", entryKey(before.audit[0]!)))?.value;
     const { message_id } = parseDetail(proposal?.detail ?? "");
     tx.put("erasures_due", change_id, { entry: entry.id, at: now, message_id, looked: 0, kept: true });
@@ -78,6 +79,7 @@ export async function eraseContent(caller: Caller, input: EraseInput): Promise<E
     const gone_by = new Date(Date.parse(at) + REMOVAL_LIMIT_MS).toISOString();
     return { ...recorded, gone_by, stays: UNERASED_DATA };
   });
+  // The next cycle removes the copies: request it now.
   caller.deps.wake?.();
   return result;
 }

@@ -41,6 +41,7 @@ export async function suspendApproving(
 ): Promise<void> {
   const ids = new Set(approvals.filter(isMandateApproval).map(({ approver }) => parseMandateName(approver)!));
   for (const id of ids) {
+    // `isNamed`: an approval names the mandate, so a missing record of it is searched for in the log.
     const mandate = await readMandate(transaction, id, { isNamed: true });
     if (mandate && until > findStart(mandate)) suspend(transaction, mandate, { reason, change_id });
   }

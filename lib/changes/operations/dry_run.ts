@@ -26,9 +26,9 @@ export interface DryRun {
 export interface DryRunResult {
   change: Change;
   entry: null;
-  /** Preview; null without an adapter. Its `host` is the host's state of the change, `null` if the host cannot be asked. */
+  /** Preview; null without an adapter. Its `host` is the host's state of the change, `null` if it cannot be read. */
   adapter: object | null;
-  /** The current values of the places of an apply. */
+  /** For an apply: the current values of its targets. */
   seen?: readonly ObservedValue[] | undefined;
 }
 
@@ -41,7 +41,9 @@ export async function performDryRun(
   const previews: object[] = [];
   for (const [index, operand] of operands.entries()) {
     const carrier = findCarrier(adapter, operand);
+    // No target system has this target: the change is only recorded.
     if (!carrier) continue;
+    // `moved`: the configuration now names another place than the recorded one. The state there is not the state of this change.
     const moved = findMove(carrier, operand);
     const { tenant_id, target } = operand;
     const rollbackFacts = {

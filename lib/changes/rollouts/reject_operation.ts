@@ -20,6 +20,7 @@ export async function rejectDuringRollout(
 ): Promise<void> {
   const { change_id } = change;
   for (const operand of operands) {
+    // Without a value the change has set none, so its rollback does not change the value of those users.
     if (operation === "rollback" && operand.value === undefined) continue;
     const owner = await ledger.owner(operand);
     if (owner === null || owner === change_id) continue;

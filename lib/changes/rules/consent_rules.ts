@@ -87,6 +87,7 @@ function findUnreachableReview(
   { approvers, owners, break_glass }: Parameters<typeof findUnreachableConsents>[0],
   namesWithKeys: readonly string[] | undefined,
 ): UnreachableRule[] {
+  // Without a list of approvers and without required signatures anybody may review.
   if (!break_glass || (!approvers && !namesWithKeys)) return [];
   const canConsent = (name: string): boolean => !namesWithKeys || namesWithKeys.includes(name);
   const ownersOfAll = owners

@@ -16,7 +16,10 @@ export type Content = Pick<Change, (typeof CONTENT_FIELDS)[number]>;
 /** SHA-256 of the canonical JSON of the content: lower-case hex. An absent `value` is left out. */
 export const contentDigest = (content: Content, sha256: Sha256): string => sha256(canonicalContent(content));
 
-/** Returns the RFC 8785 JSON of a content. Only `value`, `sets` and `stages` can be objects or lists. */
+/**
+ * Returns the RFC 8785 JSON of a content. Only `value`, `sets` and `stages` can be objects or lists. Without `sets` and `stages`,
+ * `JSON.stringify` returns the same text, because it writes the fields in the order of its list.
+ */
 export function canonicalContent(content: Content): string {
   if (content.stages !== undefined || content.sets !== undefined) return canonicalJson(pickContent(content));
   const text = JSON.stringify(content, PLAIN_FIELDS);

@@ -84,12 +84,14 @@ function requireUnsignedAllowed({ type, name, over_drift }: SignableDecision, po
   }
   const isSafeAction = SIGNED_BY_KEY_HOLDERS.has(type);
   const isListableAction = SIGNED_WHERE_LISTED.has(type);
+  // The cast: all actions of `SIGNED_WHERE_LISTED` are permission actions.
   const mustKeyHoldersSign = isListableAction
     ? isListed(type as PermissionAction, policy)
     : isSafeAction || (type === "withdraw" && !isVouchedFor);
   if (mustKeyHoldersSign && hasKeys) rejectMissingProof(name, signing);
   if (isVouchedFor || isSafeAction || isListableAction) return;
-  // A caller without a proven name could propose under another name, and approve under their own.
+  // Only `propose` and `withdraw` are left, by a caller who is not vouched for: such a caller could propose under another name,
+  // and approve under their own.
   if ((signing.signedOnly && !self_approval) || (type === "propose" && hasKeys))
     throw new AppError(
       "proposer_unknown",
