@@ -41,6 +41,7 @@ interface Slot extends Key {
 }
 
 interface Edit {
+  /** Revision that the record must have before the edit; 0: it must not exist; undefined: any. */
   readonly expected: number | undefined;
   readonly isPresumedNew: boolean;
   /** Absent for a delete. */
@@ -158,6 +159,7 @@ function applyEdits({ collection, id, before, edits = [] }: Slot): Version | und
     const actual = isLive ? version!.revision : 0;
     if (expected !== undefined && expected !== actual) throw new RevisionConflict(collection, id, expected, actual);
     if (!json && !isLive) continue;
+    // A delete keeps the revision, so that a later put of the same id gets a higher one.
     const last = version?.revision ?? 0;
     version = { collection, id, revision: json ? last + 1 : last, json };
   }
