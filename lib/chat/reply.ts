@@ -114,7 +114,10 @@ interface Reply {
   drafted: DraftResult[];
 }
 
-/** Returns the model's answer. Without a model, or after its failure, the built-in responder answers; the model's drafts are kept. */
+/**
+ * Returns the model's answer. Without a model, or after its failure, the built-in responder answers. Drafts that the model made
+ * before it failed are still part of the reply.
+ */
 async function replyTo(deps: OperationsDeps, question: Question): Promise<Reply> {
   const { asked: userTurn } = question;
   const modelReply = deps.llm && (await answerByModel(deps, deps.llm, question));

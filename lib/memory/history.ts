@@ -8,6 +8,7 @@ import type { Store, Stored, Tx } from "../store/store.ts";
 declare module "../store/store.ts" {
   interface Collections {
     chat: Turn;
+    /** Index by conversation: `<conversation>\n<key of the message>`. */
     chat_places: true;
   }
   interface Meta {
@@ -94,5 +95,6 @@ async function listConversation(
   const [prefix, after] = [conversationKey(conversation, ""), conversationKey(conversation, before)];
   const rows = await store.list("chat_places", { ...newestFirst, prefix, after, keysOnly: true });
   const keys = rows.map(({ id }) => id.slice(-16));
+  // A message may have been removed since its row was read.
   return (await store.getMany("chat", keys)).filter((turn) => turn !== undefined);
 }
