@@ -14,7 +14,7 @@ export interface EventCursor {
   tick: number;
 }
 
-/** An event, and the cursor after it. */
+/** An event, and the cursor after it. Activity rows and notices are both events of the type `growth`. */
 export type StreamEvent = { cursor: EventCursor } & (
   | { type: "audit"; data: AuditEntry }
   | { type: "growth"; data: ActivityRow }

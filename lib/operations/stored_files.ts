@@ -14,6 +14,7 @@ declare module "../store/store.ts" {
 /** Stored files; the oldest are removed first. */
 const MAX_FILES = 500;
 
+/** Creates the access to the files in a store. */
 export function createStoredFiles({
   store,
   clock,
@@ -35,6 +36,7 @@ export function createStoredFiles({
       await store.transact(async (tx) => {
         tx.put("evolved_files", name, file);
         tx.put("evolved_texts", name, { text });
+        // The limit, and the file of this write.
         const files = await tx.list("evolved_files", { limit: MAX_FILES + 1 });
         for (const { id } of files.sort(newestFirst).slice(MAX_FILES)) {
           tx.delete("evolved_files", id);

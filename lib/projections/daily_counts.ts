@@ -37,6 +37,7 @@ export async function readCountsWithin(deps: ProjectionDeps, window: Window, par
   if (cached?.name !== name || cached.total !== entryState.total) {
     const sums = mergeDays(both, window).then((days) => [window, part].map((dates) => sumWindow(days, dates)));
     cache.set(outcomeState.total, (cached = { total: entryState.total, name, sums }));
+    // A failure is not cached; the caller gets it from `sums`.
     sums.catch(() => cache.delete(outcomeState.total));
   }
   return cached.sums;
