@@ -128,10 +128,12 @@ export function flagdTarget(options: FlagdTargetOptions): TargetSystem {
     compareAndSet: makeCompareAndSet(setMany),
 
     split({ value, ...entry }, by, before) {
-      // The version is empty, since the value is not on the system yet.
+      // The version is empty, since the value is not on the system yet. With the full share everybody gets the value.
       if (by.share === BUCKETS && isDefinition(value)) return { value, version: "" };
       const goal = isDefinition(value) ? value : requireVariant(before, value);
+      // At the full share `goal` is the name of a variant, since definitions have returned above.
       const text = by.share === BUCKETS ? setDefault(before.raw!, goal as string) : wrapFlag(before.raw!, goal, by);
+      // The salt of a share is the id of its change.
       return readText(setChangeId(text, by.salt), { ...entry, value });
     },
 
