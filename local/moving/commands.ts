@@ -17,6 +17,7 @@ import type { VerbCall, Session } from "../command_line/verb.ts";
 
 const deps = { clock: systemClock, sha256 };
 
+/** Returns the text of an option. An option that takes a text is never `true`. */
 const readText = (option: string | boolean | undefined): string | undefined => option as string | undefined;
 
 const findState = ({ env }: Session, { options: { state, storeName } }: VerbCall): StoreAddress =>
@@ -84,6 +85,7 @@ async function loadInto(
           `${address.name} takes nothing: ${describeMoveState(moveState)}. Give that command again, or add --force to remove what it left`,
         );
       await to.bulk!.clear(moveState);
+      // `clear` may close the store.
       await to.close();
       to = await address.openForLoad();
     }
