@@ -41,6 +41,7 @@ export const gate: Verb = {
     for (let lastText = ""; ;) {
       const answer = await askGate(session, question, options).catch((error: CountersignError) => error);
       const remainingMs = end - session.now();
+      // Only a service that does not answer now is asked again.
       if (answer instanceof Error && (remainingMs <= 0 || exitFor(answer) !== "no_answer")) throw answer;
       const text = answer instanceof Error ? `no answer: ${answer.message}` : describe(answer);
       if (!(answer instanceof Error) && (answer.state !== "waiting" || remainingMs <= 0))
@@ -52,7 +53,10 @@ export const gate: Verb = {
   },
 };
 
-/** Asks once; with a token the question is recorded. A CI token is read each time, since it is short-lived and may be replaced. */
+/**
+ * Asks once. With a CI token or `--record` the service records the question: with that token, or with the session's admin
+ * token. A CI token is read each time, since it is short-lived and may be replaced.
+ */
 async function askGate(session: Session, question: Question, options: VerbCall["options"]): Promise<Decision> {
   const { client, url, fetch } = session;
   const token = readToken(session, options["ciTokenFile"]);

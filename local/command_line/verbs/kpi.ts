@@ -22,6 +22,7 @@ export const kpi: Verb = {
       body = { ...body, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
     }
     const { accepted, refreshed, E, audit_entry } = await session.client.post("/api/product/kpi", {
+      // The names of KPIs come from the intent, so the type of the body cannot list them.
       body: body as never,
     });
     const effectText = refreshed ? "E was computed with them" : "none of them affects E";
