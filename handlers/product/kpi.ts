@@ -53,6 +53,7 @@ const kpiFields = (names: readonly string[]): Record<string, z.ZodType> => ({
   ...Object.fromEntries(names.map((name) => [name, finiteNumber().optional().describe(`Value of ${name} now.`)])),
 });
 
+/** Separates the values of the KPIs from the other fields. */
 function parseFeed(fields: Record<string, unknown>, names: readonly string[]): KpiFeed {
   const entries = Object.entries(fields);
   return {
