@@ -51,6 +51,7 @@ const contexts = await Promise.all([
     outdir: ui,
     splitting: false,
     sourcemap: true,
+    // reload.js reloads the page when the text of build.txt changes.
     plugins: [RELOAD_PLUGIN, createBuildListener(() => writeFile(join(ui, "build.txt"), `${process.pid} ${++builds}`))],
   }),
 ]);
