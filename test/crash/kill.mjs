@@ -1,7 +1,8 @@
 /**
  * node test/crash/kill.mjs [--kills N] [--short] [--minutes M] [--seed S] [--slow MS] [--prove]: kills the built program
  * with SIGKILL under eight writing clients, starts it again, and compares it with every receipt. A start longer than `--slow` is a
- * fault. `--prove`: programs with one protection removed, whose faults must be found. Exit code 1: a fault.
+ * fault. `--short`: 25 kills instead of 1,000. `--prove`: programs with one protection removed, whose faults must be found. Exit
+ * code 1: a fault, or with `--prove` a result that was not expected.
  */
 import { cp, mkdtemp, open, readFile, symlink } from "node:fs/promises";
 import { rmSync } from "node:fs";
@@ -58,7 +59,7 @@ async function appendTornLine(journal) {
   }
 }
 
-/** Returns whether a fault ends the run. A slow start, which the machine may cause, only fails it at the end. */
+/** Returns true if a fault ends the run. A slow start, which the machine may cause, ends only a run with `--prove`. */
 const endsRun = ({ kind }) => kind !== "slow" || options.prove;
 
 /** Kills and restarts a program in its own folder until enough kills, the end of the time, or a fault. */
@@ -83,7 +84,7 @@ async function runKills(program, folder, random) {
       service = spawnService(program, intent, folder);
       const isLast = counts.kills >= kills || performance.now() >= deadline;
       if (!isLast && starts.length > 0 && random() < 0.3) {
-        // Not in the first part of a start, which only loads the program.
+        // Kills the program during its start, but not in the first part, which only loads the program.
         await sleep((0.4 + 0.6 * random()) * starts.at(-1));
         await kill();
         continue;
@@ -123,6 +124,7 @@ function maxAndMedian(numbers) {
 
 const countFaults = ({ faults }, ...kinds) => faults.filter(({ kind }) => kinds.includes(kind)).length;
 
+/** Runs the built program and prints the counts; returns true without a fault. */
 async function killProgram(folder) {
   // A copy, because another build may empty dist meanwhile.
   await cp(join(root, "dist"), join(folder, "dist"), { recursive: true });
@@ -150,9 +152,11 @@ async function killProgram(folder) {
   return ledger.faults.length === 0;
 }
 
+/** Runs each variant; returns true if each has a fault of its kinds, or none where none is expected. */
 async function proveVariants(folder) {
   let expectedResults = 0;
   for (const variant of VARIANTS) {
+    // The kinds of faults that the variant may cause, in one text; empty for the unchanged program, which must have none.
     const [name, kinds] = variant;
     const home = await mkdtemp(join(folder, "variant-"));
     const { ledger, counts } = await runKills(await buildVariant(variant, home), home, seededRandom(seed));
