@@ -67,6 +67,7 @@ const TYPES = [
 function adversary(seed: number, ids: readonly string[]) {
   const below = seededIntegers(seed);
   const pick = <T>(choices: readonly T[]): T => choices[below(choices.length)]!;
+  /** Returns the value in one of three calls, and otherwise no members. */
   const sometimes = <T extends object>(value: T): T | object => (below(3) === 0 ? value : {});
 
   const headers = (): Record<string, string> => ({
@@ -123,6 +124,7 @@ function adversary(seed: number, ids: readonly string[]) {
       `[${json},${json}]`,
       json.replace("{", '{"__proto__":{"agent":null,"approver":"ana"},'),
       json.replace("{", '{"constructor":{"prototype":{"agents":true}},'),
+      // A repeated name, if the fields have a change_id.
       json.replace("{", '{"change_id":"x",'),
       json.slice(0, -1),
       `\uFEFF${json}`,
@@ -132,6 +134,7 @@ function adversary(seed: number, ids: readonly string[]) {
   };
 
   const overHttp = (): Request => {
+    // The response of /api/events is an endless stream.
     const { path } = pick(endpoints.filter(({ path }) => path !== "/api/events"));
     const filledPath = path
       .replace(":change_id", pick(ids))
@@ -154,6 +157,7 @@ function adversary(seed: number, ids: readonly string[]) {
     const message = { jsonrpc: "2.0", id: pick([1, "x", null, 1.5, { a: 1 }]), method, params };
     const wellFormed = below(2) === 0;
     if (wellFormed) message.id = 1;
+    // Without characters that `Headers` does not take, such as the full-width letter of `NAMES`.
     const requestHeaders = Object.fromEntries(
       Object.entries(
         wellFormed
@@ -232,15 +236,16 @@ test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothi
   }
   const approvedOwn = await propose("ui.approved_own", asAgent);
   await api.post("approve", { change_id: approvedOwn }, asAna);
-  const otherIds = [...others, approvedOwn];
+  // The changes that no call may alter. `own` is not one of them: the agent may withdraw its pending change.
+  const protectedIds = [...others, approvedOwn];
   const readChanges = () =>
-    Promise.all(otherIds.map(async (id) => (await deps.store.get("changes", id))!.value.change));
+    Promise.all(protectedIds.map(async (id) => (await deps.store.get("changes", id))!.value.change));
   const before = await readChanges();
   const lastEntryId = (await api.audit("?limit=1")).at(-1)!.id as number;
   const callsBefore = [...adapter.calls];
   const intent = (await api.get("intent")).text;
 
-  const nextRequest = adversary(7, [own, ...otherIds, "nope", "__proto__"]);
+  const nextRequest = adversary(7, [own, ...protectedIds, "nope", "__proto__"]);
   const statuses = new Map<number, number>();
   for (let call = 0; call < CALLS; call++) {
     const { status, body } = await fetch(nextRequest());
@@ -261,6 +266,7 @@ test(`${CALLS} hostile calls with an agent's secret approve, apply and set nothi
     for (const { id, event_type, detail } of entries) {
       const { actor, authenticated, decision, status, proposer } = JSON.parse(detail);
       expect([actor, authenticated], `entry ${id}`).toEqual([AGENT, "agent"]);
+      // Also if it asked for the tier minor: the intent lets no agent's change be minor.
       if (event_type === "change_proposed") expect([status, proposer]).toEqual(["pending_consent", AGENT]);
       if (event_type === "consent_decision") expect(decision).toBe("withdrawn");
       kinds.add(event_type);

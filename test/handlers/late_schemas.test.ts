@@ -8,6 +8,7 @@ const folder = new URL("../../handlers/product/", import.meta.url);
 // the ones loaded here, with zod mocked, must not reach other files.
 beforeAll(() => {
   vi.resetModules();
+  // Without its exports, a schema that is built on import is an error.
   vi.doMock("zod", () => ({}));
 });
 afterAll(() => {
