@@ -101,6 +101,7 @@ test("the signature matches the example of Standard Webhooks", () => {
 
 test.each([
   ["short", "must have 16 characters or more"],
+  // The base64 of "short".
   ["whsec_c2hvcnQ=", "must have 16 characters or more"],
   ["whsec_no base64 at all!", "must be base64 after whsec_"],
 ])("the secret %s is rejected, and the error does not contain it", (secret, message) => {
@@ -150,12 +151,14 @@ test("each event with a notification is sent in order and signed, without a toke
     risk: "low",
     reversible: true,
   });
+  // Nine notifications of entries, and two of the growth log.
   await arrived(11);
   await svc.cycle();
 
   // Notifications of entries come in the order of the log; those of the growth log come after them.
   const fromGrowthLog = ["guardrail.tripped", "outcome.verdict"];
   expect(types(deliveries).filter((type) => !fromGrowthLog.includes(type))).toEqual([
+    // For the proposal, and after the first of two consents.
     "change.waiting_for_consent",
     "change.waiting_for_consent",
     "change.decided",
@@ -167,7 +170,7 @@ test("each event with a notification is sent in order and signed, without a toke
     "change.decided",
   ]);
   expect(types(deliveries).filter((type) => fromGrowthLog.includes(type))).toEqual(fromGrowthLog);
-  // Other tests cover the effects of time and tampering.
+  // Other tests cover these: they need time, tampering, a contested value or an automatic apply.
   const others = [
     "change.expiring",
     "change.review_due",
@@ -221,6 +224,7 @@ test("the end of a change's automatic apply is notified with the reason until it
   await arrived(1);
   clock.advance(2 * HOUR);
   await svc.must("approve", change_id);
+  // The proposal, three attempts to send the end of the automation, and the decision, which the log has after that end.
   await arrived(5);
   while (notifier.problem() !== null) await new Promise((resolve) => setImmediate(resolve));
   const blocked = deliveries.filter(({ body }) => body.type === "change.apply_blocked");
@@ -373,6 +377,7 @@ test("the wait between retries, without a shortening by jitter, doubles up to it
     url,
     secret: SECRET,
     times: { ...TIMES, firstRetry: 1, longestRetry: 8 },
+    // Called once after each failure; 1 does not shorten the pause.
     random: () => {
       failureTimes.push(performance.now());
       return 1;

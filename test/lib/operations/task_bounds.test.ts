@@ -37,7 +37,7 @@ const endedFields = (status: "completed" | "failed") => (index: number) => ({
   completed_at: new Date(START + index * 1000).toISOString(),
 });
 
-test("of the ended tasks the oldest is removed first, with its rating", async () => {
+test("beyond the limit, the task that ended first is removed with its rating", async () => {
   const service = await openOperations();
   const { store } = service.deps;
   await storeTasks(service, MAX_ENDED_TASKS - 1, (index) => endedFields(index === 1 ? "failed" : "completed")(index));
@@ -50,6 +50,7 @@ test("of the ended tasks the oldest is removed first, with its rating", async ()
   };
   const stats = async () => (await service.get("/api/state")).body.tasks;
 
+  // The first run reaches the limit, the second removes the completed task 0, and the third the failed task 1.
   await submitAndRun();
   expect(await stats()).toMatchObject({ completed: MAX_ENDED_TASKS - 1, failed: 1, rated: 2, mean_rating: 2.5 });
   await submitAndRun();
@@ -76,6 +77,7 @@ test("no task is accepted while the maximum number of tasks is open", async () =
   expect(rejected.headers.get("retry-after")).toBe("60");
   expect((await service.get("/api/state")).body.tasks.queued).toBe(MAX_OPEN_TASKS);
   await service.post("/api/action/run-now", { action: "run_next_task" });
+  // The run ended one task, so there is room for one more.
   expect((await submit()).status).toBe(201);
   expect((await submit()).status).toBe(503);
 });
