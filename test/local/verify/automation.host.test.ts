@@ -15,7 +15,9 @@ const at = (ms: number): string => new Date(Date.parse(START) + ms).toISOString(
 const TIME = at(2 * HOUR);
 
 let honest: Log;
+/** The honest log, the forged logs in the order of `FORGED`, and the valid late ones. */
 let texts: string[];
+/** The findings of both verifiers for each of `texts`. */
 let judged: Awaited<ReturnType<typeof judgeExports>>;
 let ids: { scheduled: string; once: string; stopped: string };
 
@@ -28,7 +30,7 @@ beforeAll(async () => {
   const { change_id: stopped } = await api.propose({ apply_when: at(HOUR), target: "ui.b", value: 1 });
   const once = await api.bring("approved", { apply_when: "approved", target: "ui.c", value: 1 });
   await applyDue(api.deps);
-  // A time counts as certain only in a pass ten minutes after one that was later than it.
+  // A clock sample and ten more minutes confirm that a time has passed, so further passes follow the first.
   for (let pass = 0; pass < 3; pass++) {
     clock.advance(pass === 0 ? 2 * HOUR : 10 * MINUTE);
     await applyDue(api.deps);
@@ -37,10 +39,11 @@ beforeAll(async () => {
   await api.must("apply", stopped);
   honest = await api.audit();
   ids = { scheduled, once, stopped };
-  texts = [honest, ...FORGED.map(([, forge]) => forge()), ...late()].map(textOf);
+  texts = [honest, ...FORGED.map(([, forge]) => forge()), ...makeLateLogs()].map(textOf);
   judged = await judgeExports(texts);
 });
 
+/** Returns the JSON lines of a log, after its hashes were computed again. */
 const textOf = (log: Log): string =>
   rehashed(log, 0)
     .map((entry) => `${JSON.stringify(entry)}\n`)
@@ -53,8 +56,8 @@ const edited = (id: string, event: string, edit: (entry: AuditEntry, detail: Det
     const detail = JSON.parse(entry.detail) as Detail;
     return { ...entry, ...edit(entry, detail) } as AuditEntry;
   });
-const withDetail = (id: string, event: string, over: Detail): Log =>
-  edited(id, event, (_, detail) => ({ detail: JSON.stringify({ ...detail, ...over }) }));
+const withDetail = (id: string, event: string, overrides: Detail): Log =>
+  edited(id, event, (_, detail) => ({ detail: JSON.stringify({ ...detail, ...overrides }) }));
 const without = (id: string, event: string): Log =>
   honest.filter((entry) => entry.change_id !== id || entry.event_type !== event);
 
@@ -174,7 +177,7 @@ test("the unforged log has two automatic applies and one end of automation, and 
 });
 
 /** Two applies at the end of the allowed time; and a later one with the time of the entry before it, as if the clock was behind. */
-const late = (): Log[] => [
+const makeLateLogs = (): Log[] => [
   postponed(ids.scheduled, 27 * HOUR),
   postponed(ids.once, 25 * HOUR),
   postponed(ids.once, 40 * HOUR, 40 * HOUR),
@@ -182,7 +185,7 @@ const late = (): Log[] => [
 
 test("an automatic apply at the end of its time, or at the time of the entry before it, is valid", async () => {
   for (const text of texts.slice(1 + FORGED.length)) expect(await judge(text)).toEqual([]);
-  expect(judged.slice(1 + FORGED.length)).toEqual(late().map(() => ({ typescript: [], python: [] })));
+  expect(judged.slice(1 + FORGED.length)).toEqual(makeLateLogs().map(() => ({ typescript: [], python: [] })));
 });
 
 test.each(FORGED.map(([what, , message], index) => [what, message, index + 1] as const))(
