@@ -1,3 +1,4 @@
+/** Paths for tests that send a request to every GET endpoint. */
 import { endpoints } from "../../handlers/index.ts";
 
 /** Queries of the GET endpoints that require one. */

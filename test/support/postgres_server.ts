@@ -14,7 +14,7 @@ export interface PostgresServer {
   url: string;
   /** Connections for the test itself. */
   pool: Pool;
-  /** Stops the server as a crash would, and starts it again. */
+  /** Stops the server immediately (SIGQUIT), so that it recovers as after a crash, and starts it again. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,6 +56,7 @@ async function startIn(folder: string, { initdb, postgres, user }: PostgresProgr
   const data = join(folder, "data");
   const options = { ...user, cwd: "/", env: ENV };
   await writeFile(join(folder, "password"), "password");
+  // This process is root, and the server runs as another user.
   if (user.uid !== undefined) for (const path of [folder, join(folder, "password")]) await chown(path, user.uid, -1);
   const flags = [`--pgdata=${data}`, "--username=postgres", "--auth=password", `--pwfile=${join(folder, "password")}`];
   const withTimeout = { ...options, timeout: INITDB_LIMIT_MS };

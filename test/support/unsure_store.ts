@@ -1,12 +1,13 @@
+/** A store for tests that loses the answer to a commit on request, as a connection may. */
 import { OutcomeUnknown, type Store } from "../../lib/store/store.ts";
 
 /** A store that can lose the answer to a commit. */
 export interface UnsureStore extends Store {
-  /** Makes the next transaction fail with an unknown outcome; `isCommitted` decides whether it is committed. */
+  /** Makes the next transaction fail with an unknown outcome; `isCommitted`: its writes are in the store. */
   loseAnswer(isCommitted: boolean): void;
 }
 
-/** Wraps a store. */
+/** Wraps a store; its other methods work unchanged. */
 export function unsureStore(store: Store): UnsureStore {
   let next: { isCommitted: boolean } | undefined;
   const makeError = () => new OutcomeUnknown("no answer to a commit, which may have been kept");

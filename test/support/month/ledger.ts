@@ -1,6 +1,6 @@
 /** The ledger of the simulated month: its actions as the script records them, never read from the service. */
 
-/** Kinds of actions of the month. */
+/** Kinds of actions of the month. `expired`: not approved in time; `lapsed`: approved, and not applied in time. */
 export type ActKind =
   | "proposed"
   | "approved"
@@ -50,7 +50,7 @@ export type LedgerStatus = "pending_consent" | "approved" | "applied" | "rolled_
 
 /** A change of the month. */
 export interface LedgerChange {
-  /** The name in the script: `short form`. */
+  /** The name in the script, such as `short form`. */
   name: string;
   id: string;
   tenant: string;
