@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 export const ROOT = join(import.meta.dirname, "../..");
 
 export interface Block {
-  /** Number of the first line of code, from 1. */
+  /** Number of the first line of code, from 1; of an included file, the first line of the comments that include it. */
   line: number;
   /** The text behind the fence: the language, and the kind of an example (`json intent`). */
   info: string;
@@ -38,7 +38,7 @@ export interface Document {
 
 const FENCE = /^( *)(`{3,}|~{3,})\s*([^`]*?)\s*$/;
 const COMMENT = /<!--\s*([^]*?)\s*-->/g;
-/** Matches a comment that includes a file as a block of the document: `code: ts, mounting/express.ts`. */
+/** Matches a comment that includes a file, relative to the document, as a block: `code: ts, mounting/express.ts`. */
 const CODE_FILE = /^code: (.+), (\S+)$/;
 
 /** Reads the tested documents: the pages at the root, the manual, and the pages that the manual links to. */

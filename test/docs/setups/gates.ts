@@ -6,6 +6,7 @@ import { readTargetsExample } from "./targets.ts";
 export const gates: DocumentSetup = {
   programs: ["curl"],
   prepare: () => ({
+    // By the text behind the fence of a block.
     exampleChecks: {
       "json issuers": (example) => void readGateIssuers(JSON.stringify(example)),
       "json targets": (example) => readTargetsExample(example as object),
