@@ -142,6 +142,7 @@ test("with --once the demo prints all its steps in the width of a terminal, and 
   expect(await running.ended).toEqual([0, null]);
   expect(running.errors()).toBe("");
   const lines = running.lines();
+  // Lines with addresses may be longer.
   expect(lines.filter((line) => line.length > 100 && !line.includes("http://"))).toEqual([]);
   expect(lines.length).toBeLessThan(36);
   const reported = lines.join(" ").replaceAll(/\s+/g, " ");

@@ -280,6 +280,7 @@ test.each([
 
 test.each([
   [
+    // A verifier key is name+id+key; this one has another id.
     [`--audit-witness-key=${W1.replace("+", "+0")}`],
     /--audit-witness-key must be verifier keys of Ed25519 cosignatures/,
   ],
@@ -440,6 +441,7 @@ test("a variable with a misspelled name causes a warning; other variables are ig
     "SVC_PROTECT_READ is no option: did you mean SVC_PROTECT_READS?",
     "SVC_ADMIN_TOKENS_FILE is no option: did you mean SVC_ADMIN_TOKEN_FILE?",
   ]);
+  // The first two are of the command line, SVC_ACCOUNT resembles no option, and --llm-key-env names SVC_PORTS.
   const others = { SVC_URL: "http://x", SVC_AGENT_TOKEN: "x", SVC_ACCOUNT: "x", PROTECT_READ: "1", SVC_PORTS: "x" };
   expect(parseRunOptions(["--llm-key-env=SVC_PORTS"], others).warnings).toEqual([]);
 });

@@ -55,6 +55,7 @@ describe("a peer's audit log", () => {
       const linesBefore = peer.log.lines.length;
       const restored = await restartNode(node, { store: backup });
       await peer.log.waitForLine("link down");
+      // The peer connects again within a second.
       peer.time.advance(1_000);
       await peer.log.waitForLine("link up", linesBefore);
       await peer.link.sync();

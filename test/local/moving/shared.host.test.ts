@@ -173,6 +173,7 @@ if (postgres && dynamoDb) {
     const shop = await named("shop");
     await (await startService(shop, { exclusive: false })).api.propose();
     const { origin, length } = (await readHead(shop))!;
+    // Without SVC_STORE_NAME the name of the store is `countersign`.
     for (const verb of ["backup", "export"])
       expect(await runFailingCommand({ SVC_STATE: address }, verb, file(verb))).toContain(
         `${name} has no store countersign: it has shop`,
@@ -189,6 +190,7 @@ if (postgres && dynamoDb) {
     await runCommand(env, "restore", file("b.jsonl"), "--store-name", "drill");
     const drill = await named("drill");
     onTestFinished(() => drill.close());
+    // The restore itself adds an entry.
     expect(await readHead(drill)).toMatchObject({ origin, length: length + 1 });
 
     expect(await runCommand(env, "migrate", "env:SVC_STATE", "env:TO", "--to-name", "corner")).toContain(
@@ -196,6 +198,7 @@ if (postgres && dynamoDb) {
     );
     const corner = await postgresStore({ url: env.TO, name: "corner" });
     onTestFinished(() => corner.close());
+    // The entry of the move, the first one after those that were moved; the key of an entry is its id with 16 digits.
     const moved = await corner.get("audit", String(length + 1).padStart(16, "0"));
     expect(JSON.parse(moved!.value.detail as string)).toMatchObject({
       from: `${name}, store shop`,
@@ -208,6 +211,7 @@ if (postgres && dynamoDb) {
     const [from, to] = [await addressInPostgres(), await addressInDynamoDb()];
     const { api, store } = await startService(await open(from), { exclusive: false });
     await api.propose();
+    // An intent is a text; any JSON of this size does for the store.
     await store.transact((tx) => tx.put("manifests", "large", { text: "x".repeat(500_000) } as never));
     const env = { ...KEYS, FROM: from.address, TO: to.address };
     const output = await runFailingCommand(env, "migrate", "env:FROM", "env:TO");

@@ -9,6 +9,7 @@ import { type Loss, type SimulatedDisk, simulatedDisk } from "./simulated_disk.t
 
 export const STATE_PATH = "/data/state.json";
 export const TRANSACTION_COUNT = 20;
+/** The expected content after each number of transactions: those of the scenario, and eight that `expectRecovery` adds. */
 const contents = contentsOfWorkload(TRANSACTION_COUNT + 20);
 
 const openStore = (files: Files): Promise<FileStore> =>
@@ -19,6 +20,7 @@ const openStore = (files: Files): Promise<FileStore> =>
     segmentBytes: 2200,
     now: () => 0,
     newId: () => "id",
+    // No timer writes the state file.
     schedule: () => () => undefined,
   });
 
@@ -89,7 +91,7 @@ export async function expectRecovery(disk: SimulatedDisk, acknowledged: number):
 export interface Faults {
   /** Returns whether a call fails, given its number and the number of the call at which the fault occurs. */
   fails(call: number, faultAt: number): boolean;
-  /** Calls that are not counted. */
+  /** Calls that are not counted; each fails if `fails` says so for the number of the counted call before it. */
   uncounted?: readonly (keyof Files)[];
   /** The system's error code; `EIO` by default. */
   code?: string;

@@ -89,6 +89,7 @@ function resumeProcess(pid: number): void {
   }
 }
 
+/** Opens a target system behind a proxy. Its `lose` cuts the connection at the next request that contains a text. */
 async function openBehindProxy(overrides: Partial<PostgresTargetOptions> = {}) {
   const { hostname: host, port } = new URL(server!.url);
   const proxy = await startProxy({ host, port: Number(port) });
@@ -188,6 +189,7 @@ describe.skipIf(!server)("a Postgres column", () => {
         expect(await jsonb!.resolve!(entry, one, neverAborted)).toBe("open");
         await release();
         resumeProcess(pid);
+        // Undefined: the attempt has ended, and the value shows its outcome.
         await expect.poll(() => jsonb!.resolve!(entry, one, neverAborted)).toBeUndefined();
         expect(await value()).toBe('{"limit": 1}');
       },
@@ -231,6 +233,7 @@ describe.skipIf(!server)("a Postgres column", () => {
     const withShortLimit = open({ statementMs: 50 });
     const expected = await system.read(entry, neverAborted);
     const rejected = await withShortLimit.compareAndSet(entry, next, expected, attempt(), neverAborted);
+    // 55P03: the lock is not available in time; 57014: the statement took too long.
     expect(rejected).toMatchObject({ done: false, rejected: expect.stringMatching(/55P03|57014/) });
     const stop = new AbortController();
     const stopped = system.compareAndSet(entry, next, expected, attempt(), stop.signal);
@@ -321,6 +324,7 @@ describe.skipIf(!server)("a Postgres column", () => {
       await expect(system.ping!(neverAborted)).rejects.toThrow(reason);
       expect(await system.compareAndSet(entry, next, before, attempt(), neverAborted)).toEqual({
         done: false,
+        // SQLSTATE of missing rights.
         rejected: expect.stringContaining("42501"),
       });
       expect(await value()).toBe('{"limit": 0}');
@@ -399,6 +403,7 @@ describe.skipIf(!server)("a Postgres column", () => {
       attempt(),
       neverAborted,
     );
+    // SQLSTATE of an `on conflict` without a unique constraint.
     expect(result).toEqual({ done: false, rejected: expect.stringContaining("42P10") });
     await query(`insert into app.many values ($1, '1'), ($1, '2')`, [key(entry)]);
     await expect(system.read(entry, neverAborted)).rejects.toThrow("2 rows have the key");
