@@ -158,6 +158,7 @@ export const pageCases: readonly StoreCase[] = [
         for (const id of ["a", "b", "c", "d"]) await put(store, "things", id, `${id}${round}`);
         await remove(store, "things", "abcd"[round % 4]!);
       }
+      // The last round removed "a" only.
       const page = await store.list("things", { limit: 10 });
       equal(
         page.map(({ value }) => value),
