@@ -130,6 +130,7 @@ test("an edited freeze and an edited KPI are rebuilt", async () => {
     const { values, ...rest } = (await tx.get("kpi", "latest"))!.value;
     tx.put("kpi", "latest", { ...rest, values: { csat: { ...values["csat"]!, value: 1 } } });
   });
+  // The empty id: these records belong to no change.
   expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id: "", fields: ["freeze", "kpi"] }]);
   expect((await runAction(api.deps, "rebuild")).result).toMatchObject({ left: [] });
   expect((await reconcile(api.deps)).mismatched).toBe(0);
@@ -156,7 +157,7 @@ describe("an edit of an old entry", () => {
     { timeout: 60_000 },
     async () => {
       const { api, otherDeps } = await editOldEntry(1600, 7);
-      // A cycle verifies the newest thousand entries and one share of the round.
+      // A cycle verifies the newest thousand entries, and the next thousand of the round: here those before them, with entry 7.
       await cycle(api.deps);
       expect(api.deps.integrity.breach).toMatchObject({ first_invalid: 7 });
       expect((await api.post("/api/product/propose", PROPOSAL)).body.code).toBe("chain_broken");

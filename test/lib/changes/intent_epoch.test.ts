@@ -76,6 +76,7 @@ describe("an intent that replaces another while the service runs", () => {
   test("is used by every handler once it is logged", async () => {
     const { api, replace } = await startService();
     expect((await api.post("kpi", { churn: 0.2 })).status).toBe(400);
+    // Builds the description for the first intent, which must not be served after the second.
     await api.get("/openapi.json");
     const principals = { "agent:a": { kind: "agent", token_sha256: portableSha256("a secret of this agent") } };
     expect(await replace({ ...KPIS, principals, policy: { forbidden_targets: ["limits.*"] } })).toBe(true);
@@ -92,6 +93,7 @@ describe("an intent that replaces another while the service runs", () => {
     ["a lower epoch", { update_epoch: 2 }, /raise update_epoch/],
     ["the same epoch and other content", { update_epoch: 3, version: "other" }, /raise update_epoch/],
     ["another product", { update_epoch: 4, product_id: "other" }, /product_id/],
+    // The error suggests the right name of the misspelt rule.
     ["an unknown rule", { update_epoch: 4, policy: { forbiden_targets: [] } }, /forbidden_targets/],
   ])("is rejected with %s, and the current one stays", async (_, intent, message) => {
     const { api, replace } = await startService();

@@ -20,6 +20,7 @@ test.each(["approved", "pending_consent"])(
     });
     expect(code).toBe(200);
     expect(body).toMatchObject({ status: "denied", decision: "revoked", change: { resolution: "revoked" } });
+    // Spaces around a name are removed, and names are compared without regard to case.
     expect(body.change.approver).toBe("ana");
     expect(JSON.parse(body.audit_entry.detail)).toMatchObject({ decision: "revoked", note: "the price is wrong" });
     for (const action of ["approve", "apply", "revoke"] as const)
@@ -75,7 +76,7 @@ test("an approved change that is not applied within approval_ttl_hours expires",
   api.deps.clock.advance(20 * HOUR);
   await api.must("approve", second);
   await api.must("approve", first);
-  // The confirmed time is the limit itself, and then a millisecond and ten minutes more.
+  // `pass` confirms a time with a clock sample: first the limit itself, which is not too late, and then a later time.
   await pass(api.deps, 24 * HOUR);
   expect((await api.get("/api/product/approvals")).body.approved).toHaveLength(2);
   await pass(api.deps, 1);

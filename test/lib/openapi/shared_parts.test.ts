@@ -27,7 +27,10 @@ function expand(part: unknown): unknown {
   return { ...Object.fromEntries(members), ...omittedMembers(part) };
 }
 
-/** Returns an error response with the codes of the shared response, and with those that the reference adds. */
+/**
+ * Returns an error response with the codes of the shared response, and with those that the reference adds. The description of a
+ * shared response lists its codes, and that of a reference the others: `Also not_found, frozen`.
+ */
 function expandErrorResponse(name: string, description: string | undefined): object {
   const shared = servedPart("responses", name) as { description?: string };
   const listCodes = (codes: string) => ({ enum: codes.split(", ") });
@@ -62,13 +65,13 @@ function mergeExtension({ allOf: [{ $ref }], properties, required, ...rest }: Ex
   return expand({ ...rest, properties: fields, required: [...base.required!, ...required!] });
 }
 
-test("the document with shared schemas is equivalent to the expanded one", () => {
+test("the served document, expanded, is equal to the complete one", () => {
   expect(expand(SERVED.paths)).toEqual(JSON.parse(JSON.stringify(COMPLETE.paths)));
   for (const [name, schema] of Object.entries(COMPLETE.components.schemas))
     expect(expand(SERVED.components.schemas[name])).toEqual(schema);
 });
 
-test("shared schemas are all different, and each is referenced", () => {
+test("shared responses and parameters are all different, and each is referenced", () => {
   const { responses, parameters } = SERVED.components;
   for (const [kind, parts] of Object.entries({ responses, parameters })) {
     const texts = Object.values(parts).map((part) => JSON.stringify(part));
@@ -94,7 +97,7 @@ test("a body that may be a form or JSON is one schema with the operation's name"
   expect(content).toMatchObject({ "application/x-www-form-urlencoded": { schema }, "application/json": { schema } });
 });
 
-test("every reference names a schema, and none points into one", () => {
+test("every reference names a shared part, and none points into one", () => {
   for (const [, ref] of JSON.stringify(SERVED).matchAll(/"\$ref":"([^"]*)"/g)) {
     const [, kind, name] = /^#\/components\/(\w+)\/([\w-]+)$/.exec(ref!) ?? [];
     expect((SERVED.components as Record<string, object>)[kind!], ref).toHaveProperty([name!]);

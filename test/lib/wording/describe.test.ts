@@ -63,6 +63,7 @@ test.each([
     { actor: "ana", stage: "apply", error: "disk\nfull", host: "absent" },
     "Apply failed in apply, requested by ana: “disk full”",
   ],
+  // A share is a number of buckets, of 10,000.
   [
     "stage_advanced",
     { share: 5000, actor: "policy:stages", reason: "budget", rule: "cs1" },
@@ -133,6 +134,7 @@ test.each([
   ],
   ["kpi_refreshed", { values: { csat: 4.2, nrr: 1 }, actor: "ana" }, "KPIs fed by ana: csat 4.2, nrr 1"],
   ["store_moved", { how: "import", from: "a", to: "b", actor: "ops" }, "Log moved by ops from a to b (import)"],
+  // An unknown type, which is also the name of a member that every object has, is shown as it is.
   ["toString", {}, "toString"],
 ] as const)("%s %j", (type, detail, sentence) => expect(sentenceOf(type, detail)).toBe(sentence));
 

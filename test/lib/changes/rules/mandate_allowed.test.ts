@@ -7,6 +7,7 @@ import { mandatesRule } from "../../../../lib/changes/rules/mandates_rule.ts";
 
 const NOW = Date.parse("2026-11-20T00:00:00.000Z");
 const RULE = mandatesRule().parse({ targets: ["price.*"], max_days: 30, max_per_day: 50, max_open: 20 });
+// A literal within a literal (`...{ }`) only puts short fields on one line.
 const BOUNDS = {
   ...{ agent: "agent:pricing", targets: ["price.a", "price.b.*"], kinds: ["config"], tenants: ["t1"] },
   ...{ max_per_day: 50, max_open: 20, until: "2026-12-20T00:00:00.000Z" },
@@ -66,6 +67,7 @@ test.each<[string, object, object, object]>([
 test.each<[string, object, object]>([
   ["those of the policy", { max_per_day: 60, max_open: 30 }, { max_per_day: 50, max_open: 20 }],
   ["its own", { max_per_day: 5, max_open: 2 }, { max_per_day: 5, max_open: 2 }],
+  // The 30 days of `max_days` count from the draft, not from the signature.
   ["the days of the policy", { until: "2026-12-02T00:00:00.000Z" }, { until: "2026-12-01T00:00:00.000Z" }],
   ["its own end", { until: "2026-11-30T00:00:00.000Z" }, { until: "2026-11-30T00:00:00.000Z" }],
 ])("of the bounds of mandate and policy the smaller ones apply: %s", (_, bounds, expected) => {

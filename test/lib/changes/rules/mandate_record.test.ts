@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { foldMandate, type MandateDetail, type MandateEvent } from "../../../../lib/changes/rules/mandate_record.ts";
 
+// A literal within a literal (`...{ }`) only puts short fields on one line.
 const BOUNDS = {
   ...{ agent: "agent:pricing", targets: ["price.*"], kinds: ["config"], tenants: ["t1"] },
   ...{ max_per_day: 10, max_open: 5, until: "2026-12-20T00:00:00.000Z" },
@@ -72,6 +73,7 @@ test("a suspension ends with the last signature of its resumption", () => {
 });
 
 test("an active mandate is suspended by the first new signature after a loss", () => {
+  // An accepted loss of entries suspends mandates without an entry about them. So this signature comes while the fold has "active".
   expect(fold(SIGN, ACTIVATE, revise(RESUME, 1))).toMatchObject({
     ...{
       state: "suspended",
@@ -87,6 +89,7 @@ test("narrowing keeps the state, and deletes the signatures of an incomplete res
     revision: 2,
     bounds: { ...BOUNDS, max_open: 1 },
   });
+  // With `LAST_RESUME` the resumption is complete, and with `RESUME` it is not.
   const resumed = fold(SIGN, ACTIVATE, SUSPEND, LAST_RESUME, revise(NARROW, 3));
   expect(resumed!.resumes).toEqual([signature("bo", 4)]);
   const suspended = fold(SIGN, ACTIVATE, SUSPEND, RESUME, revise(NARROW, 3));
@@ -96,7 +99,11 @@ test("narrowing keeps the state, and deletes the signatures of an incomplete res
 
 test.each<[string, Step, object]>([
   ["revoked by a person", END, { reason: "revoked", approver: "ana", at: toTimestamp(3) }],
-  ["over", ["mandate_ended", 2, { reason: "expired", approver: null }], { reason: "expired", at: toTimestamp(3) }],
+  [
+    "past its end",
+    ["mandate_ended", 2, { reason: "expired", approver: null }],
+    { reason: "expired", at: toTimestamp(3) },
+  ],
 ])("a mandate that is %s has ended, and no entry may follow", (_, end, ended) => {
   const mandate = fold(SIGN, ACTIVATE, end);
   expect(mandate).toMatchObject({ state: "ended", revision: 2 });

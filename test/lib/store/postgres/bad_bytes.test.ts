@@ -15,6 +15,7 @@ test("an exception of the driver's parser closes its connection", () => {
     throw new Error("received invalid response: 4a");
   });
   closeOnBadBytes({ connection: { stream } });
+  // The listener that throws is called, and the error does not reach the emitter.
   expect(stream.emit("data", Buffer.from("x"))).toBe(true);
   expect(errors.map(({ message }) => message)).toEqual(["received invalid response: 4a"]);
 });
