@@ -24,6 +24,7 @@ export async function submitDraft(
   requester: DraftRequester,
   draftRecord?: DraftRecord,
 ): Promise<Pick<Change, "change_id"> | DraftProblem> {
+  // This reads target systems, so it runs before the transaction, whose decision may run more than once.
   const { not_allowed, readings } = await examineProposal(deps, input);
   return runTransaction({ deps }, async (transaction): Promise<Pick<Change, "change_id"> | DraftProblem | AppError> => {
     const earlierId = await draftRecord?.findChangeId(transaction.tx);
@@ -37,6 +38,7 @@ export async function submitDraft(
       {},
       { requester, not_allowed, readings },
     );
+    // Returned, not thrown: the transaction then commits the entry of the rejection before it throws the error.
     if (proposal instanceof AppError) return proposal;
     const { change } = proposal.record;
     storeDraft(transaction, change);

@@ -40,6 +40,7 @@ export async function findUnprovenAction(
   );
 }
 
+/** The service itself acts under names that begin with `policy:`, and signs nothing. */
 const isContinuedByPerson = ({ event_type, detail: { actor } }: ChangeEvent): boolean =>
   CONTINUING_ACTIONS.has(event_type) && typeof actor === "string" && !actor.startsWith("policy:");
 

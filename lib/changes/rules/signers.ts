@@ -22,6 +22,7 @@ export type Signer = z.infer<ReturnType<typeof signerSchema>>;
 export const listSigners = (entries: readonly Parameters<typeof parseEvent>[0][]): Signer[] =>
   entries.map(parseEvent).flatMap(({ event_type, detail }) => {
     if (event_type !== "consent_decision" || detail.decision !== "approved") return [];
+    // `EventDetail` declares only the members that `evolve` reads; those of the actor need a cast.
     const { authenticated = null } = detail as Partial<Actor>;
     return [{ approver: detail.approver ?? "", authenticated, key: detail.key ?? null }];
   });
