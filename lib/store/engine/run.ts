@@ -22,7 +22,7 @@ interface DecisionResult {
   readonly isRejected: boolean;
 }
 
-/** Runs decisions on the cached records and the writes of earlier decisions; other records are read one at a time. */
+/** Runs decisions on the cached records and the writes of earlier decisions; each read of other records is one round trip. */
 export async function runBatch(
   jobs: readonly Job[],
   { engine, cache, base }: { engine: Engine; cache: ReadCache; base: Attempt },
