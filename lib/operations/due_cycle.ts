@@ -34,7 +34,8 @@ export function createDueCycle(deps: OperationsDeps): () => Promise<CycleReport>
 /** Returns true if no process has committed anything since the last cycle, and nothing is due. */
 async function isIdle(deps: OperationsDeps, { commit, until }: IdleState): Promise<boolean> {
   const { commits, clock } = deps;
-  // Adds a clock sample: an outcome becomes final only after two samples later than its horizon.
+  // Adds a clock sample: an outcome becomes final only after two samples later than its horizon. Without a monotonic clock
+  // samples are stored, and only a complete cycle adds one.
   if (clock.monotonic) await readConfirmedTime(deps);
   return clock.now() < until && (await commits!.checkOthers()) && commits!.count === commit;
 }
