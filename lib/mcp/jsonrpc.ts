@@ -12,7 +12,7 @@ export const RPC = {
   unsupportedVersion: -32022,
 } as const;
 
-/** An error of the protocol, not of a tool; `status` is the HTTP status of the answer. */
+/** An error of the protocol, not of a tool; `status` is the HTTP status of the answer, `data` a member of the JSON-RPC error. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   constructor(

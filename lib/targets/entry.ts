@@ -4,7 +4,7 @@ import type { Entry, TargetValue } from "./port.ts";
 
 const MAX_VALUE_DEPTH = 64;
 
-/** Returns true for a change that sets a value. */
+/** Returns true for an entry that sets a value. */
 export const setsValue = ({ value }: Pick<Entry, "value">): boolean => value !== undefined;
 
 /** Compares values as JSON and ignores versions; two absent values are equal. */
