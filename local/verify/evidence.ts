@@ -71,6 +71,7 @@ function addCheckpoint(evidence: Evidence, checkpoint: Checkpoint, location: str
   evidence.states.push({ length, root, origin, description: `${description} (${trust})` });
 }
 
+/** Reads the note in a line of an anchor, `{"checkpoint": NOTE}`; `""` if there is none. */
 const readNote = (line: string): string => stringOrUndefined(parseObject(line)?.["checkpoint"]) ?? "";
 
 /** Reads a file as text. Errors: `Unreadable`. */
@@ -80,10 +81,11 @@ export function readText(file: string): string {
   return bytes.toString();
 }
 
-/** Reads a file in which a crash may have cut a line: a line that is not UTF-8 becomes `\0`. */
+/** Reads a file in which a crash may have cut a line: a line that is not UTF-8 becomes `\0`, which is reported as skipped. */
 function readLines(file: string): string {
   const bytes = readBytes(file);
   if (isUtf8(bytes)) return bytes.toString();
+  // Latin-1 maps each byte to one character and back, so that lines can be split before they are decoded.
   const lines = bytes.toString("latin1").split("\n");
   const decoded = lines.map((line) => Buffer.from(line, "latin1"));
   return decoded.map((line) => (isUtf8(line) ? line.toString() : "\0")).join("\n");

@@ -84,13 +84,14 @@ function listOwnerRules({ targets, tenants }: JsonObject, { ownerRules }: Intent
 
 /** Checks that some target matches both patterns: dynamic programming over their suffixes. */
 function overlaps(one: string, other: string): boolean {
-  const [rows, columns] = [toLowerAscii(one), toLowerAscii(other)];
-  // Begins of the suffixes of `other` that overlap with the current suffix of `one`.
+  const [text, otherText] = [toLowerAscii(one), toLowerAscii(other)];
+  // Offsets of the suffixes of `other` that overlap with the suffix of `one` that begins a letter later than the current one.
   let nextRow = new Set<number>();
-  for (let rowAt = rows.length; rowAt >= 0; rowAt--) {
+  for (let rowAt = text.length; rowAt >= 0; rowAt--) {
     const row = new Set<number>();
-    for (let at = columns.length; at >= 0; at--) {
-      const [letter, otherLetter] = [rows[rowAt], columns[at]];
+    for (let at = otherText.length; at >= 0; at--) {
+      // Undefined at the end of a pattern: two empty suffixes overlap.
+      const [letter, otherLetter] = [text[rowAt], otherText[at]];
       const isOverlap =
         letter === "*" || otherLetter === "*"
           ? nextRow.has(at) || row.has(at + 1)
