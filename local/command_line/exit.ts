@@ -59,7 +59,7 @@ export function formatError(error: unknown, optionFields: readonly string[] = []
   const { code, fields, request_id } = error;
   const invalidOptions = fields.filter(({ field }) => optionFields.includes(field));
   const options = invalidOptions.map(({ field, message }) => `  --${field.replaceAll("_", "-")}  ${message}`);
-  // A 404 of a path means another address; other ones, such as that of a service which attests nothing, do not.
+  // The service answers an unknown path with "there is nothing at …": the address is wrong. Any other 404 comes from an endpoint.
   const hint = code === "not_found" && !message.startsWith("there is nothing at") ? undefined : HINTS[code];
   return [
     `${message} (${code}${request_id === undefined ? "" : `, request ${request_id}`})`,
