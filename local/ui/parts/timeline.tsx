@@ -1,4 +1,4 @@
-/** The history of a change or a mandate, a step for each audit entry. */
+/** The history of a change or a mandate, a step for each audit entry. Entries of a mandate have no change id. */
 import type { AuditEntry } from "../core/api_types.ts";
 import { href } from "../core/router.tsx";
 import { makeSteps } from "../domain/timeline.ts";
