@@ -1,4 +1,7 @@
-/** The harness that runs the documents detects wrong documents. */
+/**
+ * The harness that runs the documents detects wrong documents. Ids, hashes and times of a document are examples: each example
+ * stands for one value of the run. `…` stands for text, members or elements that the document does not show.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +15,8 @@ import { openRun } from "./document_run.ts";
 
 const ID = "chg_01a1fbf3-9055-77b8-9ee4-6177e36d1256";
 const ID_OF_RUN = "chg_77777777-1111-7222-8333-444444444444";
+/** The id of another change of the run. */
+const OTHER_ID_OF_RUN = ID_OF_RUN.replace("7", "8");
 const HASH_OF_RUN = "a1".repeat(32);
 const isDifferent = (documentText: string, actual: unknown, runValues = new RunValues()): boolean =>
   findDifference(documentText, typeof actual === "string" ? actual : JSON.stringify(actual), runValues) !== undefined;
@@ -47,7 +52,7 @@ describe("the document's text does not match the actual output", () => {
     ['{"a":{}}', { a: [] }],
     ['{"a":"cannot apply …"}', { a: "can apply it" }],
     [`{"change_id":"${ID}"}`, { change_id: "task_1" }],
-    [`{"a":"${ID}","b":"${ID}"}`, { a: ID_OF_RUN, b: ID_OF_RUN.replace("7", "8") }],
+    [`{"a":"${ID}","b":"${ID}"}`, { a: ID_OF_RUN, b: OTHER_ID_OF_RUN }],
     ['{"a":"2cf4e899…","b":"3cea5977…"}', { a: HASH_OF_RUN, b: HASH_OF_RUN }],
     ['{"at":"2026-01-02T03:04:05.678Z"}', { at: "2026-01-02T03:04:05Z" }],
     ['{"previous_hash":"0000…"}', { previous_hash: HASH_OF_RUN }],
@@ -67,7 +72,7 @@ test("values of this run replace those of the document in commands, also shorten
   expect(runValues.translate("-d change_id=chg_01a1fbf3-…")).toBe(`-d change_id=${ID_OF_RUN}`);
   expect(() => runValues.translate("-d change_id=chg_…")).toThrow("no output before shows the value of …");
   expect(() => runValues.translate("head=3cea5977…")).toThrow("no output before shows the value of 3cea5977…");
-  expect(isDifferent(`{"change_id":"${ID}"}`, { change_id: ID_OF_RUN.replace("7", "8") }, runValues)).toBe(true);
+  expect(isDifferent(`{"change_id":"${ID}"}`, { change_id: OTHER_ID_OF_RUN }, runValues)).toBe(true);
 });
 
 test("a replacement that is not used is reported", () => {
@@ -145,38 +150,27 @@ test("a shell keeps variables, returns exit codes and output, and ends backgroun
 });
 
 test("a run of a document reports each block that fails and accepts the others", async () => {
-  const document = parseLines(
-    ...[`${FENCE}console`, "$ echo 1", "2", FENCE],
-    ...[`${FENCE}sh`, "true", "false", FENCE],
-    ...["<!-- runs on -->", `${FENCE}sh`, "true", FENCE],
-    ...[`${FENCE}toml`, "a = 1", FENCE],
-    ...[`${FENCE}json intent`, "{", FENCE],
-    ...[`${FENCE}js`, "throw new Error('broken');", FENCE],
-    ...[`${FENCE}sh`, "npm run all", FENCE],
-    ...[`${FENCE}js`, "// a.js", "console.log(1);", FENCE],
-    ...[`${FENCE}console`, "$ node a.js", "1", FENCE],
-    ...["<!-- keeps running -->", `${FENCE}sh`, "sleep 1000", FENCE],
-    ...["<!-- keeps running -->", `${FENCE}console`, "$ node gone.js", "on", FENCE],
-    ...["<!-- keeps running -->", `${FENCE}console`, "$ echo on; exec sleep 1000", "on", FENCE],
-  );
+  const failure = (message: string): string => expect.stringContaining(message);
+  // The text `undefined` stands for a block that did not fail.
+  const cases: [lines: string[], outcome: string][] = [
+    [[`${FENCE}console`, "$ echo 1", "2"], failure("x.md:2: echo 1")],
+    [[`${FENCE}sh`, "true", "false"], failure("x.md:7: false\nit ended with exit code 1, not 0")],
+    [["<!-- runs on -->", `${FENCE}sh`, "true"], failure('"runs on" is no mark')],
+    [[`${FENCE}toml`, "a = 1"], failure('no check for a block of "toml"')],
+    [[`${FENCE}json intent`, "{"], failure("this is no JSON")],
+    [[`${FENCE}js`, "throw new Error('broken');"], failure("broken")],
+    [[`${FENCE}sh`, "npm run all"], failure("npm run all is not run")],
+    [[`${FENCE}js`, "// a.js", "console.log(1);"], "undefined"],
+    [[`${FENCE}console`, "$ node a.js", "1"], "undefined"],
+    [["<!-- keeps running -->", `${FENCE}sh`, "sleep 1000"], failure("no port and no output shows that it runs")],
+    [["<!-- keeps running -->", `${FENCE}console`, "$ node gone.js", "on"], failure("Cannot find module")],
+    [["<!-- keeps running -->", `${FENCE}console`, "$ echo on; exec sleep 1000", "on"], "undefined"],
+  ];
+  const document = parseLines(...cases.flatMap(([lines]) => [...lines, FENCE]));
   const documentRun = await openRun(document, { exampleChecks: { "json intent": () => undefined } });
   onTestFinished(() => documentRun.close());
   const outcomes: string[] = [];
   for (const block of document.blocks)
-    // The text `undefined` stands for a block that did not fail.
     outcomes.push(await documentRun.runBlock(block).then(String, ({ message }: Error) => message));
-  expect(outcomes).toEqual([
-    expect.stringContaining("x.md:2: echo 1"),
-    expect.stringContaining("x.md:7: false\nit ended with exit code 1, not 0"),
-    expect.stringContaining('"runs on" is no mark'),
-    expect.stringContaining('no check for a block of "toml"'),
-    expect.stringContaining("this is no JSON"),
-    expect.stringContaining("broken"),
-    expect.stringContaining("npm run all is not run"),
-    "undefined",
-    "undefined",
-    expect.stringContaining("no port and no output shows that it runs"),
-    expect.stringContaining("Cannot find module"),
-    "undefined",
-  ]);
+  expect(outcomes).toEqual(cases.map(([, outcome]) => outcome));
 });
