@@ -23,7 +23,7 @@ export function readableLog(): Log & { readonly lines: LogLine[] } {
   return { lines, info: addLine("info"), warn: addLine("warn"), error: addLine("error") };
 }
 
-/** A file store whose collections have no types. */
+/** A file store whose collections have no types. `Store` declares the picked members as optional; a file store has them. */
 export type AnyFileStore = AnyStore & Omit<FileStore, keyof Store> & Pick<FileStore, "expunge" | "inspect" | "faults">;
 
 /** Creates a folder that is removed when the test ends. */

@@ -9,6 +9,7 @@ import { MANDATE_INTENT, openWithMandates, SIGNERS } from "../../support/mandate
 import { rewindingStore } from "../../support/rewinding_store.ts";
 import { judgeExports } from "./judge_export.ts";
 
+/** The client of `openWithMandates`, or of a restarted service; a mandate is signed by ana and bo. */
 type Acts = Pick<
   Awaited<ReturnType<typeof openWithMandates>>,
   "api" | "send" | "statement" | "mandate" | "decideOn" | "apply" | "propose"
@@ -20,15 +21,15 @@ async function acceptLoss({ api, send, statement }: Acts): Promise<void> {
   // A write finds out that the log went back, which freezes the service.
   await send("kpi", { csat: 4.2 });
   const { length, head } = (await readHead(api.deps.store))!;
-  const act = async (path: string, decision: string, fields: object) => {
+  const sendSigned = async (path: string, decision: string, fields: object) => {
     const text = await statement(decision, "ana", fields);
     const { at } = JSON.parse(text) as { at: string };
     expect(await send(path, { actor: "ana", ...fields, proof: SIGNERS["ana"]!.sign(text), at })).toMatchObject({
       status: 200,
     });
   };
-  await act("audit/accept-loss", "accept_loss", { note: "restored", length, head });
-  await act("unfreeze", "unfreeze", { note: "restored" });
+  await sendSigned("audit/accept-loss", "accept_loss", { note: "restored", length, head });
+  await sendSigned("unfreeze", "unfreeze", { note: "restored" });
 }
 
 test("after a restore no mandate is in force; a resumed one continues its counts", async () => {
@@ -48,16 +49,18 @@ test("after a restore no mandate is in force; a resumed one continues its counts
     await api.apply(change_id);
     await api.send("rollback", { change_id, actor: "ana" });
   };
+  // A draft with one of two signatures, and an active, a suspended and an ended mandate.
   const draft = (await api.draft({ targets: [TARGETS[3]] })).body.mandate_id;
   await sign("mandate", draft, "ana");
   const active = await activate(TARGETS[0]!, { max_per_day: 3, max_open: 2 });
-  const kept = (await api.propose({ target: TARGETS[0], value: 101 })).body;
+  const before = (await api.propose({ target: TARGETS[0], value: 101 })).body;
   const suspended = await activate(TARGETS[1]!);
   await applyAndRollBack(TARGETS[1]!);
   await sign("mandate_resume", suspended, "ana");
   const ended = await activate(TARGETS[2]!);
   await sign("mandate_revoke", ended, "ana");
   const copy = await rewinding.copy();
+  // Everything from here on is lost by the restore.
   const lost = (await api.propose({ target: TARGETS[0], value: 102 })).body;
   await sign("mandate", draft, "bo");
   await sign("mandate_revoke", active, "ana");
@@ -73,7 +76,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
   expect(await readStates(api)).toEqual(["draft", "suspended", "suspended", "ended"]);
   for (const target of TARGETS)
     expect((await api.propose({ target, value: 103 })).body).toMatchObject({ status: "pending_consent" });
-  expect(await api.apply(kept.change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
+  expect(await api.apply(before.change_id)).toMatchObject({ status: 403, body: { code: "consent_incomplete" } });
   // Bo signs again, later than before. The signatures of ana from before the loss do not count, so his complete nothing.
   clock.advance(MINUTE);
   await sign("mandate", draft, "bo");
@@ -91,7 +94,7 @@ test("after a restore no mandate is in force; a resumed one continues its counts
     (await by.propose({ target: TARGETS[0], value })).body.outside?.[0].bound;
   expect(await findExceededBound(api, 105)).toBe("max_open");
   // A consent from before the loss does not count again.
-  expect(await api.apply(kept.change_id)).toMatchObject({ status: 403 });
+  expect(await api.apply(before.change_id)).toMatchObject({ status: 403 });
   expect(await api.apply(next.change_id)).toMatchObject({ status: 200 });
   const { text } = await api.api.get("audit?format=jsonl");
   const to = memoryStore();

@@ -1,4 +1,7 @@
-/** Tests the options of `countersign-verify`, the files it reads and writes, and the lines of its reports. */
+/**
+ * Tests the options of `countersign-verify`, the files it reads and writes, and the lines of its reports. Exit codes: 0 valid,
+ * 1 bad, 2 consistent, 3 wrongly called or a file that cannot be read.
+ */
 import { hash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,6 +31,7 @@ beforeAll(async () => {
   const { change_id } = await api.propose();
   await decide(api, ANA, "approve", { change_id, approver: "ana" });
   const { text } = await api.get(`changes/${change_id}/certificate`);
+  // A part begins with a line `intent LENGTH`; the length includes the newline after the JSON.
   const header = /^intent (\d+)\n/m.exec(text)!;
   const begin = header.index + header[0].length;
   manifest = text.slice(begin, begin + Number(header[1]) - 1);
