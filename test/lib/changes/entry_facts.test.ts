@@ -1,4 +1,7 @@
-/** Facts that an entry records in addition to its action: the actor, their authentication, and data that later decisions need. */
+/**
+ * Facts that an entry records in addition to its action: the actor, their authentication, and data that later decisions need.
+ * Entry 1 of each log is `intent_in_force`.
+ */
 import { expect, test } from "vitest";
 import { submitDraft } from "../../../lib/changes/commands/submit_draft.ts";
 import { checkReadiness } from "../../../lib/operations/readiness.ts";
@@ -75,11 +78,13 @@ test("notes of applies, failed applies and rollbacks are in their entries", asyn
 test("the deciding approval records the owner of the target", async () => {
   const api = await core();
   const first = await api.bring("applied");
+  // It sets the same target for another tenant, so it is not the owner.
   await api.bring("applied", { tenant_id: "t2" });
   await api.bring("approved", { target: "UI.Banner" });
   expect((await newestDetail(api))["target_owner"]).toBe(first);
   await api.must("rollback", first);
   await api.bring("approved");
+  // The change of `UI.Banner` was never applied.
   expect(await newestDetail(api)).toMatchObject({ target_owner: null });
 });
 
@@ -150,6 +155,7 @@ test("minor changes are numbered within their UTC day", async () => {
     await api.propose(minor);
     numbers.push((await newestDetail(api))["minor_number"]);
   }
+  // The third one is over `max_per_day`, so it needs consent.
   expect(numbers).toEqual([1, 2, undefined, 1]);
 });
 
@@ -230,6 +236,7 @@ test("a hundred rejections a day are logged, and the rest as one count on a late
   expect((await api.deps.store.get("counts", "refused"))?.value).toEqual({ day, count: 1 });
   api.deps.clock.advance(DAY);
   await proposeForbidden(1);
+  // One more rejection, and no count, since all rejections of the day before are in the log.
   expect(await listRejections(api)).toHaveLength(103);
 });
 

@@ -87,6 +87,7 @@ test.each(Array.from({ length: 20 }, (_, turns) => turns))(
     for (let turn = 0; turn < turns; turn++) await Promise.resolve();
     abandon.abort();
     await waitForWork();
+    // The model received the third call last, also if it received the abandoned one before, which nobody answers.
     answers.at(-1)!();
     expect(await Promise.all(calls)).toEqual(["hi", "no answer in time", "hi"]);
     expect(llm.usage!()).toMatchObject({ under_way: 0 });
@@ -136,6 +137,7 @@ test("the number of calls in any hour is limited, and the error says when the ne
   const spent = `its calls of an hour (3) are used up; it is asked again from ${nextCallAt}`;
   expect(await callAndAnswer()).toBe(spent);
   expect(llm.usage!()).toEqual({ calls: 3, under_way: 0, refused: { busy: 0, budget: 1 }, spent });
+  // An hour after the first call only this one no longer counts, so one more call may start.
   clock.advance(HOUR / 2);
   expect(llm.usage!().spent).toBeNull();
   expect(await callAndAnswer()).toBe("hi");
