@@ -22,7 +22,7 @@ const CUTS_PER_RUN = 50;
 /** How long the clients of one run write, and how much longer at most until something is erased. */
 const RUN_MS = 4000;
 const MAX_EXTRA_RUN_MS = 20_000;
-/** Time for the cycles that compact erased contents away. */
+/** Time for the cycles that remove erased contents from the files by a compaction. */
 const COMPACTION_MS = 2500;
 const recorder = join(import.meta.dirname, "disk_recorder.mjs");
 
@@ -43,6 +43,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exi
 await symlink(join(program, "../../../node_modules"), join(home, "node_modules"));
 say(`seed ${seed}`);
 
+/** Sums of all runs; `seals`: cuts after the first rename of a journal, with which a compaction begins. */
 const total = { cuts: 0, acknowledged: 0, lost: 0, seals: 0 };
 for (let run = 0; total.cuts < cuts; run++)
   await testRun(join(home, `life-${run}`), Math.min(CUTS_PER_RUN, cuts - total.cuts));
@@ -56,13 +57,14 @@ for (const [name, value] of Object.entries({
 const hasLoss = total.lost > 0;
 process.exitCode = hasLoss === Boolean(options.prove) ? 0 : 1;
 
-/** Records one run of the program and tests power cuts of it. */
+/** Records one run of the program and tests `count` power cuts of it, at random offsets in the record. */
 async function testRun(folder, count) {
   await mkdir(join(folder, FOLDER), { recursive: true });
   const { receipts, requested, record } = await recordRun(folder);
   const records = readRecords(record);
   const first = receipts[0].mark;
   const offsets = Array.from({ length: count }, () => first + Math.floor(random() * (record.length - first)));
+  // In ascending order, so that one simulated disk serves all cuts.
   offsets.sort((a, b) => a - b);
   const disk = new RecordedDisk();
   let nextRecord = 0;
@@ -95,7 +97,7 @@ function dropSyncEnd(records, index) {
   if (end) end.op = "nothing";
 }
 
-/** Runs the program under clients; stores each receipt with the length of the record at that moment. */
+/** Runs the program under clients; stores each receipt with its `mark`, the length of the record at that moment. */
 async function recordRun(folder) {
   const path = join(folder, "record");
   const env = { DISK_FOLDER: join(folder, FOLDER), DISK_RECORD: path };
@@ -115,7 +117,7 @@ async function recordRun(folder) {
   const erased = new Set();
   while (performance.now() < end || (erased.size === 0 && performance.now() < end + MAX_EXTRA_RUN_MS)) {
     await sleep(300);
-    // The next cycle compacts the erased content away, with sealed files, a new file, renames and removals.
+    // The next cycle removes the erased content by a compaction, with sealed files, a new file, renames and removals.
     const [id] = [...statuses].find(([id, status]) => status === "rolled_back" && !erased.has(id)) ?? [];
     if (id === undefined) continue;
     erased.add(id);
