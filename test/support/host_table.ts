@@ -53,8 +53,8 @@ export function hostTable() {
       const stack = listLayers(change);
       const index = findLayer(change);
       if (index === -1) return rolledBack.has(change.change_id) ? "rolled_back" : "absent";
-      const isChanged = stack.slice(index + 1).some(({ change_id }) => change_id === undefined);
-      return !isChanged && stack[index]!.json === JSON.stringify(change.value) ? "applied" : "unknown";
+      const isOverwritten = stack.slice(index + 1).some(({ change_id }) => change_id === undefined);
+      return !isOverwritten && stack[index]!.json === JSON.stringify(change.value) ? "applied" : "unknown";
     },
     /** Returns the JSON of a target's value, or undefined if the target has none. */
     content: (change: HostChange): string | undefined => listLayers(change).at(-1)?.json,

@@ -138,8 +138,11 @@ const EVENT_KINDS: Readonly<Record<string, Event["kind"]>> = {
 
 interface State {
   random: Random;
+  /** Two processes on one store. */
   clients: Core[];
+  /** The value of each change by its id. */
   values: Map<string, unknown>;
+  /** Applies and rollbacks by target key, in chain order. */
   events: Map<string, Event[]>;
   /** The id of the last entry that was read, and its time. */
   lastEntryId: number;
@@ -238,7 +241,6 @@ async function checkNewEntries(state: State): Promise<void> {
 
 /** Sends a single proposal and requires the result that the second implementation computes. */
 async function proposeAlone(state: State): Promise<void> {
-  const before = state.counts.allowed;
   const { post } = state.clients[0]!;
   let sent: Record<string, unknown> = {};
   const api: Core = {
@@ -250,13 +252,13 @@ async function proposeAlone(state: State): Promise<void> {
   };
   const change_id = await propose({ ...state, clients: [api] });
   const key = targetKey(String(sent["tenant_id"]), String(sent["target"]));
+  // The time of the service: its clock, but never before the last entry.
   const now = Math.max(api.deps.clock.now(), state.lastEntryMs);
   if (change_id !== undefined)
     expect(isAllowed(state, key, state.values.get(change_id), now), JSON.stringify(sent)).toBe(true);
   else if (isExactJson(String(sent["value"])))
     expect(isAllowed(state, key, JSON.parse(String(sent["value"])), now), JSON.stringify(sent)).toBe(false);
   if (change_id !== undefined && state.random(2) === 0) await api.post("apply", { change_id });
-  expect(state.counts.allowed - before).toBeLessThanOrEqual(1);
 }
 
 /**
@@ -265,8 +267,8 @@ async function proposeAlone(state: State): Promise<void> {
  */
 function isExactJson(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text);
-    return value !== null && !/"seats":\d+,"seats"|\d{17}|9007199254740993|e999|\.0{5}/.test(text);
+    JSON.parse(text);
+    return !/"seats":\d+,"seats"|\d{17}|9007199254740993|e999|\.0{5}/.test(text);
   } catch {
     return false;
   }
