@@ -143,7 +143,7 @@ describe.skipIf(!browser)("pages of the console", () => {
 
   test("the form of each kind sends what was typed", async () => {
     const page = await open(ANA);
-    const typed: [kind: string, label: string, given: string, value: unknown][] = [
+    const forms: [kind: string, label: string, typed: string, value: unknown][] = [
       ["Config", "New value", '{ "max": 25 }', { max: 25 }],
       ["Feature flag", "New value", "false", false],
       ["Workflow", "New value", '{ "after_days": 3 }', { after_days: 3 }],
@@ -157,18 +157,20 @@ describe.skipIf(!browser)("pages of the console", () => {
     ];
     await visit(page, service.url, "propose");
     await page.getByLabel("Tenant").fill("forms");
-    for (const [kind, label, given, value] of typed) {
+    for (const [kind, label, typed, value] of forms) {
       await page.getByRole("radio", { name: kind }).check();
       await page.getByLabel("Target").fill(`forms.${kind.split(" ")[0]!.toLowerCase()}`);
       await page.getByLabel("Summary").fill(`A ${kind}`);
       const field = page.getByLabel(label, { exact: true });
+      // The JSON of the kind before is in a text field; an empty or boolean value has a choice of `on` and `off` instead.
+      // "another value…" leads back to the text field. After a reload the stored draft `false` has the choice again.
       if (kind === "Feature flag") {
         await field.fill("");
         await field.selectOption("another value…");
         await field.fill("false");
         await page.reload();
       }
-      await (kind === "Feature flag" ? field.selectOption("off") : field.fill(given));
+      await (kind === "Feature flag" ? field.selectOption("off") : field.fill(typed));
       const [answer] = await Promise.all([
         page.waitForResponse("**/api/product/propose"),
         button(page, "Propose").click(),
@@ -179,7 +181,7 @@ describe.skipIf(!browser)("pages of the console", () => {
     await page.getByText(/run an experiment on\s+forms\.experiment/).waitFor();
   });
 
-  test("one wrong figure rejects the whole KPI feed, and the selected KPI is drawn", async () => {
+  test("the selected KPI is drawn, and a KPI feed is saved after its wrong figure is removed", async () => {
     const page = await open(ANA);
     await visit(page, service.url, "kpis");
     const row = (name: string) => page.getByRole("row").filter({ hasText: name });
@@ -334,14 +336,14 @@ describe.skipIf(!browser)("pages of the console", () => {
   });
 });
 
-/** The clock of a service that starts 16 days ago: each of two verdicts needs a week after its apply. */
+/** The clock of a service that starts 16 days ago: each of two verdicts needs a week after its apply (see shifted_clock.mjs). */
 const CLOCK_IN_THE_PAST = {
   NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
   CLOCK_OFFSET_MS: String(-16 * DAY_MS),
   CLOCK_STEP_MS: String(8 * DAY_MS),
 };
 
-/** Moves the clock of such a service past the horizon of its applied changes. */
+/** Moves the clock of such a service by a step of 8 days, past the horizon of its applied changes. */
 async function passHorizon({ server, get }: Service): Promise<void> {
   const now = async () => Date.parse((await get("api/state")).as_of);
   const before = await now();
@@ -363,7 +365,10 @@ async function applyBetweenFeeds(
   return change_id;
 }
 
-/** Creates a history: one change that helped and drifted, one that got worse, one to apply, three that wait. */
+/**
+ * Creates a history: an applied change that helped, one that got worse and was rolled back, one without a verdict yet, one to
+ * apply, and three that wait for consent, `limits.shared` no longer for ana. The emptied config file is a drift.
+ */
 async function createHistory(service: Service): Promise<typeof history> {
   const { post, propose, config } = service;
   await post("api/product/kpi", { nrr_quarterly: "1.02" });
