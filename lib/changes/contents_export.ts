@@ -1,7 +1,7 @@
 /**
- * Exports the log with contents: after the entry of a proposal comes the content of its change, after that of an intent the
- * manifest. Entries have the same form as in other exports. Each content and manifest has, byte for byte, the text whose hash
- * an earlier entry records.
+ * Exports the log with contents, one JSON object per line. The entry of a proposal is followed by the content of its change, and
+ * the entry of an intent by its manifest. Entries have the same form as in other exports. A content or manifest has, byte for
+ * byte, the text whose hash the log records. The hash of what remains of an erased content is in the entry of its erasure.
  */
 import { type AuditEntry, entryLine } from "../audit/entry.ts";
 import { readLogRows, type Row } from "../audit/rows.ts";
@@ -25,6 +25,7 @@ export async function* exportContents(store: Store): AsyncGenerator<string, unde
   return undefined;
 }
 
+/** Recognizes entries with a content or manifest in their JSON text, so that the others need not be parsed. */
 const HAS_CONTENT = /"event_type":"(?:change_proposed|intent_in_force)"/;
 
 /** Returns the index at which a slice ends, so that it reads a bounded number of contents. */
@@ -60,7 +61,7 @@ async function formatLines(store: Store, rows: readonly Row[]): Promise<string> 
     .join("");
 }
 
-/** Formats the line of a content; of an erased content, with the fields that remain. */
+/** Formats the line of a content; an erased one is named `erased` and has only the fields that remain. */
 const contentLine = (change: Change): string =>
   `{"change_id":${JSON.stringify(change.change_id)},"${change.erased ? "erased" : "content"}":${canonicalContent(change)}}\n`;
 

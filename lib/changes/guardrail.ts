@@ -15,6 +15,7 @@ import { listRecords } from "../store/pages.ts";
 declare module "../store/store.ts" {
   interface Collections {
     guardrail_due: DueRollback;
+    /** `guardrail_marks/<change_id>`: the last trip of a guardrail by a change. */
     guardrail_marks: GuardrailEvidence;
     kpi_applied: WatchedChange;
   }
@@ -38,7 +39,7 @@ interface WatchedChange {
 /** `guardrail_due/<change_id>`: a rollback that the intent orders, and how often it has failed. */
 export type DueRollback = GuardrailEvidence & { tries?: number };
 
-/** A guardrail that a feed tripped, as recorded in the entry. */
+/** A guardrail that a feed tripped, as recorded in the entry of the feed, whose time and id are not repeated. */
 export type GuardrailTrip = Omit<GuardrailEvidence, "at" | "entry"> & { change_id: string };
 
 /** Stores an applied change for the guardrails that may watch it. */
@@ -88,7 +89,10 @@ async function findNewestWatched(
   return undefined;
 }
 
-/** Stores a trip and returns true if it is new by the log; an alert may become a rollback later. */
+/**
+ * Stores a trip and returns true if it is new: a stored trip that the log does not record does not count. After an alert, a
+ * rollback is new; after a rollback, nothing is.
+ */
 async function storeTrip(transaction: Transaction, changeId: string, evidence: GuardrailEvidence): Promise<boolean> {
   const { tx } = transaction;
   const stored = (await tx.get("guardrail_marks", changeId))?.value;

@@ -35,7 +35,7 @@ export function listLocations(
   return locations.length === 0 ? undefined : locations;
 }
 
-/** Locates an entry; undefined if no target system carries it. */
+/** Locates an entry; undefined if it is only recorded and set on no system. Errors: 400 `no_target_system`. */
 function locate(
   adapter: ProductAdapter,
   entry: Parameters<NonNullable<ProductAdapter["locate"]>>[0],
@@ -78,6 +78,7 @@ export function findMove(
   try {
     now = listLocations(adapter, { ...change, ...spelled }) ?? [];
   } catch (error) {
+    // No system covers the target any more, so there is no location now.
     if (!(error instanceof AppError)) throw error;
   }
   const isSame =

@@ -15,7 +15,7 @@ export interface ServiceActionInput extends ProofInput {
   note?: string | undefined;
   /** End of a freeze that ends by itself. */
   until?: string | undefined;
-  /** The log's end as it is now, in an accepted loss. */
+  /** Length and head of the log as it is now, in an accepted loss. */
   length?: number | undefined;
   head?: string | undefined;
 }

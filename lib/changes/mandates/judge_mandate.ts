@@ -23,7 +23,7 @@ export interface MandateStatusSources extends MandateSources {
   at: string;
   product: { intent: Intent };
   findLastLossId(): Promise<number>;
-  /** Judges the mandate as of this entry; absent: now. */
+  /** Judges the mandate as of the entry with this id; absent: now. */
   until?: number | undefined;
 }
 
@@ -122,6 +122,7 @@ async function isValidSignature(
   const stored = await readSignature(sources, entry);
   if (!stored || !isMandateEvent(stored.event_type)) return false;
   const { detail } = parseMandateEvent(stored);
+  // The entry has the bounds and the revision that were signed; a later narrowing changed those of the mandate.
   const { bounds = mandate.bounds, note, manifest_hash = "", revision = 0, idp } = detail;
   if (!hasGroups(approver, idp, intent)) return false;
   const facts = createMandateFacts(decision, { ...mandate, bounds, revision });

@@ -1,4 +1,7 @@
-/** Fences the source of a move before anything is copied, so that its log continues in only one store. */
+/**
+ * Fences the source of a move before anything is copied, so that its log continues in only one store. Each commit here writes no
+ * record: it replaces the move state `from` by `to`, and fails if the store has another state meanwhile.
+ */
 import { MoveRejected } from "../../store/move/move_rejected.ts";
 import { describeMoveState, type MoveState, type BulkAccess } from "../../store/bulk_access.ts";
 import { formatNow, type MoveDeps } from "./load.ts";

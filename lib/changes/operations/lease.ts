@@ -19,9 +19,10 @@ import type { Reads } from "../../store/store.ts";
 import type { Transaction } from "../transaction.ts";
 import type { ProductAdapter } from "./adapter_port.ts";
 
+/** Time in which no other process may take over a running operation. */
 const LEASE_TTL_MS = 60_000;
 
-/** The key of the lease on an operand: each target of a plan has one of its own. */
+/** Returns the key of the lease on an operand, which is a change, or one target of a plan: from its target and the change's id. */
 export const formatLeaseKey = (operand: Change): string =>
   formatTargetChangeKey({ ...operand, change_id: toChangeId(operand.change_id) });
 
@@ -140,7 +141,7 @@ export async function renewLease(
   return renewed;
 }
 
-/** Maximum number of leases that one transaction shortens: those of four plans, within the 99 writes of a transaction. */
+/** Maximum number of leases that one transaction shortens: those of four plans of 20 targets, within the 99 writes of a transaction. */
 const MAX_SHORTENED_LEASES = 80;
 
 /** Shortens leases that were taken while the clock was ahead: they end as if taken now. */
@@ -151,8 +152,8 @@ export async function shortenLeases({ tx, now }: Transaction): Promise<void> {
 }
 
 /**
- * Returns true if both are the same state of the same lease. `ends` is compared because a takeover changes nothing else, and
- * `restore_id` because a failed restore appends no entry, so that the next lease gets its number again.
+ * Returns true if both are the same state of the same lease. `ends` is compared because a takeover leaves the number unchanged,
+ * and `restore_id` because a failed restore appends no entry, so that the next lease has the same number.
  */
 export const isSameLease = (a: Lease | undefined, b: Lease): boolean =>
   a?.number === b.number && a.ends === b.ends && restoreId(a) === restoreId(b);

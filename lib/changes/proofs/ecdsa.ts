@@ -4,7 +4,7 @@ const SIZE = 32;
 
 /** Returns the 64 raw bytes of an ASN.1 DER signature; undefined unless the encoding is canonical. */
 export function parseDerSignature(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
-  // A SEQUENCE (0x30) of two INTEGERs (2), each with its length.
+  // A SEQUENCE (0x30) of two INTEGERs (2), each with its length, which is one byte at this size.
   if (der[0] !== 0x30 || der[1] !== der.length - 2 || der[2] !== 2) return undefined;
   const middle = 4 + der[3]!;
   if (der[middle] !== 2 || middle + 2 + der[middle + 1]! !== der.length) return undefined;

@@ -20,7 +20,8 @@ export async function verifyProof(proof: Proof, statement: string, keys: readonl
   const problem =
     proof.type === "webauthn" && key.type === "webauthn"
       ? await checkAssertion(proof, key, bytes)
-      : await findSshProblem(proof.signature, key as SshKey, bytes);
+      : // `isSigningKey` has matched the types of proof and key.
+        await findSshProblem(proof.signature, key as SshKey, bytes);
   return problem === undefined ? { key } : { invalid: problem };
 }
 

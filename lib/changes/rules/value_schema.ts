@@ -31,6 +31,7 @@ export interface ValueSchema {
   additionalProperties?: boolean | ValueSchema | undefined;
 }
 
+/** Types of values on which a keyword has an effect; a keyword that is absent here has one on every type. */
 const KEYWORD_TYPES: Readonly<Partial<Record<keyof ValueSchema, readonly Type[]>>> = {
   minimum: ["number", "integer"],
   maximum: ["number", "integer"],
@@ -49,6 +50,7 @@ const KEYWORD_TYPES: Readonly<Partial<Record<keyof ValueSchema, readonly Type[]>
   additionalProperties: ["object"],
 };
 
+/** Limits of a schema, and of the limits that it must state for values with a pattern or unique items. */
 const MAX_DEPTH = 8;
 const MAX_BYTES = 16 * 1024;
 const MAX_PATTERN_LENGTH = 256;
