@@ -35,9 +35,11 @@ export const values: Projection<null> = {
   async apply(context, { id, event_type, timestamp, change_id, tenant, detail }, step) {
     const isApply = event_type === "change_applied";
     if (!isApply && event_type !== "change_rolled_back" && event_type !== "change_rollback_failed") return;
+    // The change as it is now, which may be later than this entry.
     const change = await context.readChange(change_id);
+    // A failed rollback of a plan may have rolled back some of its targets.
     const targets = isApply ? listTargets(change) : listRolledBackTargets({ event_type, tenant, detail });
-    // A target takes two writes, and a plan has up to twenty of them.
+    // Each target takes two writes, so a plan of up to twenty targets takes several steps. The first step is `""`, which becomes 0.
     const begin = Number(step);
     const source = { change_id, entry: id, applied_at: timestamp };
     for (const entry of targets.slice(begin, begin + TARGETS_PER_STEP))
@@ -59,8 +61,8 @@ interface SetTarget {
 }
 
 function setValue({ tx }: ProjectionContext<null>, { change, entry, source }: SetTarget): void {
-  // An applied change can be erased only if it set no value. An erased one that was rolled back may have set one: its rows are
-  // stored here, and removed again at the entry of the rollback.
+  // An erased change lacks its value. It can be erased while it is applied only if it set no value. If it was rolled back since, it
+  // may have set one: its rows are stored here, and removed again at the entry of the rollback.
   if (entry.value === undefined && !(change.erased && change.status === "rolled_back")) return;
   const key = valueKey(entry.tenant_id, entry.target);
   tx.put("values_order", orderKey(key, source.entry), source);
