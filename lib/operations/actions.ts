@@ -28,6 +28,7 @@ const RUNNERS: Readonly<Record<ActionName, (deps: OperationsDeps, options: Actio
   cycle: async (deps) => completed(await runCycle(deps)),
   verify_audit: runWithProduct(async (deps) => {
     const report = await verifyReport(deps, {});
+    // Projections are verified against the log, so only against a valid one.
     return report.valid ? { ...report, ...(await verifyProjections(deps)) } : report;
   }),
   check_drift: async (deps) => {

@@ -65,6 +65,7 @@ async function runChecks(deps: OperationsDeps): Promise<Readiness> {
     return { ok, reason };
   };
   const checkIntent = async (runtime: NonNullable<typeof product>) => {
+    // If the store cannot be read, `checkHead` says so.
     const problem = await findIntentProblem(store, runtime).catch(() => undefined);
     return problem === undefined ? checkHead() : { ok: false, reason: problem };
   };

@@ -28,6 +28,7 @@ import { describeEnding, readEnding } from "./retrospective.ts";
 /** Items listed of one kind, and links on one line; the others are counted. */
 const MAX_LISTED = 8;
 const MAX_LINKED = 4;
+/** Items that one query reads. Verdicts are read page by page, and waiting items have a total; other items beyond it are not counted. */
 const MAX_ROWS = 500;
 const MAX_TITLE_LENGTH = 80;
 const DUE_MS = 7 * DAY_MS;
@@ -54,7 +55,7 @@ interface Wait {
 
 const toIso = (ms: number): string => new Date(ms).toISOString();
 
-/** Writes the report of an ISO week, such as `2026-W44`, in a time zone. Waiting and due items are those of now. */
+/** Writes the report of an ISO week, such as `2026-W44`, which must be valid, in a time zone. Waiting and due items are those of now. */
 export async function writeWeeklyReport(deps: OperationsDeps, name: string, zone: string): Promise<string> {
   const now = deps.clock.now();
   const span = parseSpan(name, now, zone)!;
@@ -181,9 +182,11 @@ async function listPromiseLines(week: Week): Promise<string[]> {
   for (let before: number | undefined; ;) {
     const { entries, next } = await readActivityPage(deps, { kind: "outcome", limit: MAX_ROWS, before });
     rows.push(...entries.filter(({ at }) => isWithin(week, at)));
+    // Pages and their rows are newest first.
     if (next === null || entries.at(-1)!.at < week.from) break;
     before = next;
   }
+  // An outcome that ended too early has another verdict, which is not listed.
   const order = ["regressed", "missed", "inconclusive", "met"];
   const lines = (await readOutcomes(deps, rows.map(({ ref }) => ref!).toReversed())).flatMap(({ change, outcome }) => {
     const verdict = order.indexOf(outcome.final?.verdict ?? "");
