@@ -1,6 +1,4 @@
-/**
- * Items that wait for a person: changes for consent or apply, emergencies for review, and drifted changes.
- */
+/** The inbox: changes that wait for consent or apply, emergencies that wait for review, and drifted changes. */
 import * as z from "zod";
 import { type Snapshot, readProjection } from "../projections/snapshot.ts";
 import { waiting, type WaitingStatus, waitingPrefix } from "../projections/waiting.ts";
@@ -110,7 +108,7 @@ export const inboxSchema = z.object({
 export type Inbox = z.infer<typeof inboxSchema>;
 type Item = z.infer<typeof inboxItem>;
 
-/** A change without its value, which may be large: thousands are sorted. */
+/** A row to sort: a change without its value, which may be large, since thousands are sorted. */
 interface SortRow {
   change: Omit<Change, "value">;
 }
@@ -159,6 +157,7 @@ async function gatherInbox(deps: ChangesDeps, { person, limit }: { person: strin
   /** Sorts by a time, then by weight; a constant time sorts by weight alone. */
   const sortByTime = (rows: readonly SortRow[], timeOf: (row: SortRow) => number) =>
     rows.toSorted((a, b) => compare(timeOf(a), timeOf(b)) || compareWeight(a.change, b.change));
+  /** Returns true in the last part of a change's time. Without a deadline, it compares Infinity with Infinity, which is false. */
   const isExpiring = (record: SortRow): boolean => {
     const end = computeDeadline(record);
     const since = Date.parse(findSince(record.change));
@@ -217,7 +216,7 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
   for (let after = prefix; !isComplete && rows.length < MAX_SORTED; await yieldToEventLoop()) {
     const page = await read.list("waiting", { prefix, after, limit: PAGE_SIZE, keysOnly: true });
     const ids = page.map(({ id }) => id.slice(prefix.length));
-    // The projection may be slightly older than the records.
+    // The projection may be slightly older than the records, so their status decides.
     for (const record of await readRecordsWithExpiry(deps, ids))
       if (record.change.status === status) rows.push(toSortRow(record));
     after = page.at(-1)?.id ?? after;
@@ -228,7 +227,8 @@ async function listWaiting(deps: ChangesDeps, read: Snapshot<(typeof waiting)["s
 
 /** Lists a reader's own changes in a status, oldest first. */
 async function listOwnWaiting(deps: ChangesDeps, status: WaitingStatus) {
-  const ids = (await listMatchingIds(deps, (change) => change.status === status)).reverse();
+  const newestFirst = await listMatchingIds(deps, (change) => change.status === status);
+  const ids = newestFirst.toReversed();
   const records = await readRecordsWithExpiry(deps, ids.slice(0, MAX_SORTED));
   const rows = records.filter(({ change }) => change.status === status).map(toSortRow);
   const isComplete = ids.length <= MAX_SORTED;
@@ -314,11 +314,13 @@ function toItem(
   };
 }
 
+/** Returns the time since which a change waits; a drifted one gets the time of its drift in `gatherInbox`. */
 function findSince({ status, created_at, decided_at, applied_at }: Change): string {
   if (status === "approved") return decided_at ?? created_at;
   return (status === "applied" ? applied_at : null) ?? created_at;
 }
 
+/** Compares numbers that may both be Infinity, whose difference is not a number. */
 function compare(a: number, b: number): number {
   if (a < b) return -1;
   return a > b ? 1 : 0;

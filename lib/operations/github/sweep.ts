@@ -24,6 +24,7 @@ const SWEEP_INTERVAL_MS = 5 * 60_000;
 const MAX_AGE_MS = 3 * DAY_MS;
 /** Longest time that a delivery may be under way; includes differences between clocks. */
 const MAX_DELIVERY_MS = 60_000;
+/** Pages of a hundred deliveries that one sweep reads; older deliveries of a busy App are not checked. */
 const MAX_PAGES = 20;
 /** Attempts at one delivery, after which it is given up. */
 const MAX_ATTEMPTS = 20;
@@ -105,6 +106,7 @@ async function sweep(
     if (attempts.length >= MAX_ATTEMPTS) continue;
     oldestFailed = Math.min(oldestFailed, ...attempts.map(({ delivered_at }) => delivered_at));
     const newest = attempts.reduce((last, other) => (other.delivered_at > last.delivered_at ? other : last));
+    // The newest attempt may still be under way.
     if (now - newest.delivered_at < MAX_DELIVERY_MS) continue;
     await app.send({
       method: "POST",
@@ -116,9 +118,9 @@ async function sweep(
   return oldestFailed;
 }
 
-/** Lists the requests for a decision since a time, newest first. */
+/** Lists the deliveries of requests for a decision since a time, newest first. */
 async function listDeliveries(app: GithubApp, since: number, stopped: AbortSignal | undefined): Promise<Delivery[]> {
-  const requests: Delivery[] = [];
+  const deliveries: Delivery[] = [];
   for (let page = 0, cursor = ""; page < MAX_PAGES; page++) {
     const query = `per_page=100${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
     const { text, headers } = await app.send({
@@ -130,13 +132,13 @@ async function listDeliveries(app: GithubApp, since: number, stopped: AbortSigna
     // Ids are parsed as text, since they may exceed the safe integers.
     const { data } = pageSchema().safeParse(parseJson(text.replace(/"id":\s*(\d+)/g, '"id":"$1"')));
     if (!data) throw new GithubFailed("GitHub answered something other than a list of deliveries");
-    requests.push(
+    deliveries.push(
       ...data.filter(({ event, action }) => event === "deployment_protection_rule" && action === "requested"),
     );
     cursor = findNextCursor(headers);
     if (cursor === "" || data.every(({ delivered_at }) => delivered_at < since)) break;
   }
-  return requests.filter(({ delivered_at }) => delivered_at >= since);
+  return deliveries.filter(({ delivered_at }) => delivered_at >= since);
 }
 
 /** Returns the cursor in the address of the next page; `""` on the last. */
