@@ -1,6 +1,7 @@
 /**
- * Bounds of how much worse the treated arm is, valid however often they are computed: a half-normal mixture (arXiv 2103.06476)
- * with three safeguards for small and rare numbers. Positive is worse. `null` means no bound.
+ * Bounds of how much worse the treated arm is, valid however often they are computed: a half-normal mixture (arXiv 2103.06476).
+ * Three safeguards are for small and rare numbers: one more user in each variance (`summarize`), the larger variance for the
+ * smaller arm, and a variance that grows with the harm. Positive is worse. `null` means no bound.
  */
 import { type Arm, getBounds } from "./arm.ts";
 import type { WatchedKpi } from "./plan.ts";
@@ -60,6 +61,7 @@ function distanceFromBest(watched: WatchedKpi, { mean, range, n }: Arm): number 
   const [low, high] = getBounds(watched);
   const [perLow, perHigh] = watched.kind === "ratio" ? watched.per_bounds! : [1, 1];
   const best = watched.good === "up" ? high / perLow : low / perHigh;
+  // The added part keeps the distance above 0 if all values so far are the best possible ones.
   return Math.abs(best - mean) + range / (4 * n);
 }
 

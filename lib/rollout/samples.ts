@@ -17,10 +17,10 @@ export interface FedTotals extends Cell {
 /** A row of samples that a feeder sends. */
 export type SampleRow = Pick<FedTotals, "step" | "kpi" | "as_of" | "treated" | "control">;
 
-/** Part by which a number of users may be below the largest that was fed before. */
+/** Fraction by which a number of users may be below the largest that was fed before. */
 const MAX_FALL = 0.01;
 
-/** The sums that totals of a kind consist of, apart from `n`. */
+/** The sums that totals of a kind consist of, apart from `n`: Σx, Σx², and of the denominators y of a ratio Σy, Σy², Σxy. */
 const SUMS = {
   binary: ["sum"],
   mean: ["sum", "sum2"],
