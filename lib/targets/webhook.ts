@@ -29,7 +29,7 @@ export interface WebhookAdapterOptions extends TargetReports {
 }
 
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Pauses before the retries of a request whose answer was lost. */
+/** Pauses before the retries of a request without an answer of the host product. */
 const RETRY_PAUSES_MS = [100, 400, 1600];
 /** Statuses of a proxy that cannot reach the host product, or is overloaded. */
 const TRANSIENT_STATUSES = [429, 502, 503, 504];
@@ -91,7 +91,7 @@ export function checkWebhookUrl(url: string): string {
   return url;
 }
 
-/** The answer was lost; a retry may succeed. */
+/** The host product's answer was lost, or a proxy answered in its place; a retry may succeed. */
 class AnswerLost extends Unanswered {}
 
 /** Creates the adapter. Throws `TypeError` for an invalid address, and `SecretRejected` for an invalid secret. */
@@ -187,6 +187,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
     // HEAD is not part of the protocol and changes nothing: any answer shows that the host product runs.
     async ping(signal) {
       const head = () => sendRequest({ method: "HEAD", signal });
+      // `sendRequest` has recorded a failure, which `findProblem` reports.
       await report("ping", head).catch(() => undefined);
     },
     findProblem: async () => connection.problem() ?? signature.problem(),
@@ -195,7 +196,7 @@ export function webhookAdapter(options: WebhookAdapterOptions): ProductAdapter {
 
 const isWrite = (operation: Operation): boolean => operation === "apply" || operation === "rollback";
 
-/** Creates the error of an unsuccessful answer, with the member `error` of its JSON. */
+/** Creates the error of an unsuccessful answer, with the text in `error` if the answer is JSON. */
 function createError(operation: Operation, { status, type }: Response, text: string): Error {
   if (type === "opaqueredirect" || (status >= 300 && status < 400))
     return new Error(`the host product answered ${operation} with a redirect; give its final address`);
