@@ -10,7 +10,9 @@ const ANSWER_MS = 3000;
 /** Bytes: an intent has 256 KB at most, and the answer that contains it has a little more. */
 const MAX_ANSWER_BYTES = 256 * 1024 + 4096;
 
+/** `ssm:` and a parameter's name, which has at most 1011 characters. */
 const SSM = /^ssm:(\/[\w./-]{1,1010})$/;
+/** `s3://`, a bucket's name of 3 to 63 characters, and the key of an object. */
 const S3 = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/[\w.-]+(?:\/[\w.-]+)*)$/;
 
 /** Causes by the error code of AWS. */
@@ -46,6 +48,7 @@ export async function addIntent(env: Environment, send: typeof fetch = fetch): P
   const { status, text } = await fetchIntent()
     .catch(fetchIntent)
     .catch((error: unknown) => reject(`${source.name} cannot be reached: ${String(error)}`));
+  // A text over the maximum is not read.
   if (text === undefined) return reject("it has more than 256 KB, which no intent has");
   if (status !== 200)
     return reject(REASONS[findErrorCode(text)] ?? `${source.name} answers ${findErrorCode(text) || status}`);
