@@ -1,4 +1,7 @@
-/** The two opening frames, which contain the identity of each end and a new nonce. */
+/**
+ * The two opening frames, which contain the identity of each end and a new nonce. The nonces are not returned: the keys of a
+ * session are derived from the bytes of both frames.
+ */
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod";
 import { line } from "../kit/fields.ts";
@@ -44,7 +47,7 @@ export const readHello = (frame: Frame): { peer: PeerIdentity; kid: string } => 
 export const readChallenge = (frame: Frame): PeerIdentity =>
   peerIdentitySchema.parse(read(frame, FRAME.challenge, challengeSchema));
 
-/** Returns the proof of a PROOF frame. Errors: `ProtocolViolation`. */
+/** Returns the proof of a PROOF frame, an HMAC-SHA256. Errors: `ProtocolViolation`. */
 export function readProof(frame: Frame): Uint8Array {
   if (frame.type !== FRAME.proof || frame.body.length !== 32) throw new ProtocolViolation("a proof was due");
   return frame.body;
