@@ -84,6 +84,7 @@ export function durableObjectStore(storage: ObjectStorage): Store {
   };
 
   const view = createView(sql);
+  /** Returns what was read once the writes that it may show are durable. */
   const returnWhenDurable = async <T>(result: T): Promise<Awaited<T>> => {
     await waitUntilDurable();
     return await result;
