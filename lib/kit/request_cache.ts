@@ -1,6 +1,6 @@
 /** Lookups that the parts of one response share. */
 export interface RequestCache {
-  /** Returns the result stored under this name; the first call runs `load`. */
+  /** Returns the result stored under this name; the first call runs `load`, and its failure is stored too. */
   once<T>(name: string, load: () => Promise<T>): Promise<T>;
   /** Drops all results, after the store has changed. */
   forget(): void;
@@ -18,7 +18,10 @@ function createRequestCache(): RequestCache {
   };
 }
 
-/** Returns the dependencies with a request cache; a caller uses them for one response. */
+/**
+ * Returns the dependencies with a request cache, for one response. The result inherits from `deps`, and is `deps` itself if they
+ * have a cache.
+ */
 export const addRequestCache = <D extends { requestCache?: RequestCache | undefined }>(deps: D): D =>
   deps.requestCache
     ? deps
