@@ -12,7 +12,7 @@ const SENTENCE_ENDS = /(?<=[.!?])\s+|(?<=[。！？；])|\n+/u;
 const isQuestion = (sentence: string): boolean =>
   /[?？]\s*$/u.test(sentence) || QUESTION_EN.test(sentence.trim()) || QUESTION_ZH.test(sentence);
 
-/** Returns true for a message in which every sentence is a question. */
+/** Returns true for a message in which every sentence is a question; also for one without letters and digits. */
 export const hasOnlyQuestions = (message: string): boolean =>
   message
     .split(SENTENCE_ENDS)
