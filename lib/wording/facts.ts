@@ -22,6 +22,7 @@ export const toWords = (name: string): string => name.replaceAll("_", " ");
 export function actorPart(facts: Facts, ...fields: string[]): Part[] {
   const name = fields.map((field) => readText(facts, field)).find(Boolean);
   if (!name) return [];
+  // `authenticated` says how the actor was identified, and nothing about another person in the entry.
   const isAgent = facts["authenticated"] === "agent" && (facts["actor"] ?? name) === name;
   return [" by ", ...nameActor(name, isAgent ? "agent" : undefined)];
 }
