@@ -30,7 +30,7 @@ export function describeQueryFault(error: unknown): string | undefined {
   return fault && endSentence(`The query ${fault.message.replace("as person", "under “You”")}`);
 }
 
-/** Lists the queries in a chat reply, from lines such as `Query: is:pending – 3 changes.`; "(every change)" is the empty query. */
+/** Lists the queries in a chat reply, from lines such as `Query: is:pending – 3 changes.`, without "(every change)", the empty query. */
 export const listNamedQueries = (reply: string): string[] => [
   ...new Set(
     [...reply.matchAll(/^Query: (.+) – .+$/gm)]

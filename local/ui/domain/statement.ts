@@ -29,7 +29,7 @@ interface DecisionFacts {
   verdict?: string | undefined;
   /** Item of a late note. */
   item?: string | undefined;
-  /** Current step of the rollout, for an action on it. */
+  /** Current step of the rollout, for an action on it, which `action` names. */
   step?: number | undefined;
   action?: string | undefined;
   /** Digests of the current values of the change's targets. */

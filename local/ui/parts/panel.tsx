@@ -49,7 +49,7 @@ export const PageHead = (props: {
   </header>
 );
 
-/** A page whose content is being read, or the error. */
+/** A page whose content is being read, or the error; `what` names the content in “Reading …”. */
 export const PendingPage = ({ title, error, what }: { title: string; error: unknown; what: string }) => (
   <>
     <PageHead title={title} />

@@ -1,4 +1,4 @@
-/** Actions on the service itself: freeze it, lift the freeze, accept the clock. */
+/** Actions on the service itself: freeze it, lift the freeze, accept the clock. Without `path`: `api/product/<decision>`. */
 import { useState } from "preact/hooks";
 import { clockBehind } from "../core/api.ts";
 import { formatDateTime } from "../core/format.ts";

@@ -23,7 +23,7 @@ const PlanChanges = lazy(() => import("./plan.tsx").then((part) => part.PlanChan
 export function ValuePanel({ change }: { change: ChangeDetail }) {
   const { data: history, error } = useHistory(change);
   const before = history && findReplaced(change, history);
-  // Shown alone for a closed change, and for a plan whose history was not read; with the dry run or in its place for an open one.
+  // A closed change, and a plan whose history was not read, show only this; an open change shows it with its dry run or instead.
   const recorded = history ? <RecordedDifference change={change} before={before} /> : <Failure error={error} />;
   const live = listRelated(change, "live");
   const shownIds = [change, ...live].map(({ change_id }) => change_id);

@@ -10,8 +10,8 @@ import { Age } from "../../parts/time.tsx";
 export type HostOperation = "apply" | "rollback";
 
 /**
- * Makes dry runs of an operation: automatically if the reader may run it or if `onToken` can ask for the token, otherwise when
- * `ask` is called. Returns undefined until the reader's permissions are known.
+ * Makes dry runs of an operation: automatically if the reader may run it on an adapter, or if `onToken` can ask for the token;
+ * otherwise when `ask` is called. Without `onToken`, returns undefined until the adapter and the permissions are known.
  */
 export function useDryRun(
   { change_id, revision }: Pick<ChangeDetail, "change_id" | "revision">,
