@@ -82,6 +82,7 @@ export function parseRemote(options: RemoteOptions): Remote {
   const isHttp = scheme === "https" || scheme === "http";
   if (token !== undefined && (!isHttp || !/^[!-~]+$/.test(token)))
     throw new TypeError("token must be printable ASCII, and is for an https address");
+  // Disables hooks, attribute files, credential helpers, redirects, maintenance, and all schemes but that of the address.
   const config: [key: string, value: string][] = [
     ["core.hooksPath", "/dev/null"],
     ["core.fsmonitor", "false"],
@@ -100,8 +101,9 @@ export function parseRemote(options: RemoteOptions): Remote {
     ["remote.origin.url", url],
   ];
   if (token !== undefined) {
-    const user = token.includes(":") ? token : `x-access-token:${token}`;
-    config.push([`http.${url}.extraHeader`, `Authorization: Basic ${Buffer.from(user).toString("base64")}`]);
+    // GitHub documents this user name for tokens; for a server that wants another, the token contains the name.
+    const credentials = token.includes(":") ? token : `x-access-token:${token}`;
+    config.push([`http.${url}.extraHeader`, `Authorization: Basic ${Buffer.from(credentials).toString("base64")}`]);
   }
   if (signingKey !== undefined) config.push(["gpg.format", "ssh"], ["user.signingKey", resolve(signingKey)]);
   const base = {
