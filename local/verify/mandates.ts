@@ -13,10 +13,10 @@ import {
 import { type SigningEvidence, findMissingSignatures } from "./mandate_signers.ts";
 import type { Intent } from "./intent.ts";
 
-/** Checks that an entry is about a mandate. */
+/** Returns true for an entry about a mandate. */
 export const isMandateEntry = ({ entry }: RecordedEntry): boolean => entry.eventType.startsWith("mandate_");
 
-/** Checks that an entry is the consent of a mandate. */
+/** Returns true for the consent of a mandate. */
 export const isMandateConsent = ({ entry, detail }: RecordedEntry): boolean =>
   entry.eventType === "consent_decision" && (stringOrUndefined(detail["approver"]) ?? "").startsWith("mandate:");
 
@@ -50,7 +50,7 @@ export function findMandateProblem(
     if (problem !== undefined) return problem;
   }
   if (mandate.status !== "active") return `its mandate was ${mandate.status}, not active`;
-  // Narrowings and resumptions after the consent change both, so an apply is not compared.
+  // `revision` and `entry` are compared at the consent only: narrowings and resumptions after it change both.
   const isConsent = step === consent;
   if (isConsent && stated["revision"] !== mandate.revision)
     return "its mandate.revision is not the current revision of the mandate";
@@ -80,7 +80,7 @@ function findProblemUnderIntent(
   return bound === undefined ? undefined : `it is outside the bounds of its mandate: ${bound}`;
 }
 
-/** Returns the name of the first bound that a change breaks. Bounds on steps and on open changes need the complete log. */
+/** Returns the name of the first bound that a change breaks. Bounds on steps and on open changes are not checked: they need the complete log. */
 function findBrokenBound(
   { entry }: RecordedEntry,
   { content, isErased, proposal }: MandateEvidence,
