@@ -9,6 +9,7 @@ import { RequestRejected, request, runRecipe } from "./receiver.mjs";
 export function kubernetes({ url, token, namespace, name, send }) {
   const object = `${url}/api/v1/namespaces/${namespace}/configmaps/${name}`;
   const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+  // `check` rejects a dot in the tenant, so that each key belongs to one tenant and target.
   const toKey = ({ tenant_id, target }) => `${tenant_id}.${target.toLowerCase()}`;
 
   return {
