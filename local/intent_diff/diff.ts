@@ -9,7 +9,7 @@ import { groupByEffect, type Difference, createDifference, isAccepted } from "./
 import { compareTimes } from "./times.ts";
 import { collectUniverse } from "./universe.ts";
 
-/** Lists the differences: first those that allow more, then those that allow less, each by gravity. */
+/** Lists the differences: first those that allow more, then those that allow less, then others; each by gravity, 0 first. */
 export function diffIntents(old: Intent, next: Intent): Difference[] {
   const universe = collectUniverse([old, next]);
   const differences = [
@@ -122,6 +122,7 @@ const COMPARED: ReadonlySet<string> = new Set(
 /** Lists fields of `policy` that differ and that no other difference explains. */
 function findUnexplained(old: Intent, next: Intent, differences: readonly Difference[]): Difference[] {
   const listRules = (intent: Intent): Record<string, unknown> => {
+    // `signing` is derived from principals and `signed_only`, and `groups` are expanded into the lists of people.
     const { signing: _, groups: __, ...policy } = intent.policy;
     return Object.fromEntries(Object.entries(policy).map(([field, rule]) => [`policy.${field}`, rule]));
   };

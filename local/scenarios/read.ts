@@ -100,6 +100,7 @@ interface Problem {
 
 function toProblem(issue: z.core.$ZodIssue): Problem {
   const { path, message } = issue;
+  // Only the first of several unknown fields is reported.
   if (issue.code === "unrecognized_keys") return { path, message, stray: issue.keys[0] };
   return { path, message: issue.code === "invalid_type" && issue.input === undefined ? "is required" : message };
 }
@@ -123,6 +124,7 @@ const formatField = ([index, ...path]: readonly PropertyKey[]): string =>
 
 function formatScenario(stated: unknown, [index]: readonly PropertyKey[]): string {
   if (index === undefined) return "";
+  // A scenario may be anything here, also null, since the file is not valid.
   const name: unknown = Object((stated as object[])[Number(index)]).name;
   return `, scenario ${typeof name === "string" ? JSON.stringify(name) : Number(index) + 1}`;
 }
