@@ -72,7 +72,7 @@ const ALLOWED_NAMES = new Set([
 /** Constants that name a limit without its unit. */
 const WEAK_LIMIT = /^(?:MOST|LONGEST|LARGEST)(?:_|$)/;
 
-/** Beginnings of function names that are neither a verb nor a noun. */
+/** Beginnings of function names that are neither a verb nor a noun: prepositions, question words, and adverbs in -ly. */
 const WEAK_FUNCTION =
   /^(?:about|after|all|as|at|before|beside|by|for|if|in|on|over|per|since|unless|until|upon|what|when|where|whether|while|why|without|(?!apply|launchdarkly|multiply|reply)[a-z]+ly)(?=[A-Z]|$)/;
 
