@@ -5,6 +5,7 @@ import { listFiles, readParts } from "../../../local/verify/container.ts";
 import { readElement, readPositiveInteger, readTwoIntegers } from "../../../local/verify/der.ts";
 
 const bytes = (...numbers: number[]): Buffer => Buffer.from(numbers);
+/** Returns an element of tag 4 with this many zeros as content; `head` encodes the length. */
 const long = (length: number, ...head: number[]): Buffer => Buffer.concat([bytes(4, ...head), Buffer.alloc(length)]);
 
 test.each<[what: string, element: Buffer, contentLength: number | undefined, restLength?: number]>([
@@ -28,7 +29,8 @@ test.each<[what: string, element: Buffer, contentLength: number | undefined, res
   expect(readElement(element, 4).map(({ length }) => length)).toEqual([contentLength, restLength]);
 });
 
-test.each<[Buffer, number[] | undefined]>([
+test.each<[bytes: Buffer, digits: number[] | undefined]>([
+  // A leading 0 is required before a byte from 128 on, which would be negative, and forbidden before others.
   [bytes(1), [1]],
   [bytes(127, 255), [127, 255]],
   [bytes(0, 128), [128]],
@@ -42,16 +44,18 @@ test.each<[Buffer, number[] | undefined]>([
 });
 
 test("a signature has two numbers and nothing else", () => {
+  // A SEQUENCE (0x30) of INTEGERs (2), each with its length.
   expect(readTwoIntegers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6)).map((one) => [...one])).toEqual([[5], [6]]);
   expect(() => readTwoIntegers(bytes(0x30, 6, 2, 1, 5, 2, 1, 6, 0))).toThrow(RangeError);
   expect(() => readTwoIntegers(bytes(0x30, 9, 2, 1, 5, 2, 1, 6, 2, 1, 7))).toThrow(RangeError);
 });
 
+/** Formats a part: a line with its name and length, then its text. */
 const part = (name: string, text: string): string => `${name} ${text.length + 1}\n${text}\n`;
 const file = (...parts: string[]): Buffer => Buffer.from(`countersign-certificate/v1\n${parts.join("")}`);
 const [CONTENT, INTENT, PROOF] = [part("content", "{}"), part("intent", '{"a":1}'), part("proof", "x\nindex 6\n")];
 
-test.each<[string, Buffer, boolean]>([
+test.each<[what: string, file: Buffer, isRead: boolean]>([
   ["a content and a proof", file(CONTENT, PROOF), true],
   ["an erased content and a proof", file(part("erased", "{}"), PROOF), true],
   ["intents and proofs", file(CONTENT, INTENT, INTENT, PROOF, PROOF), true],
@@ -72,6 +76,7 @@ test.each<[string, Buffer, boolean]>([
 
 test("the parts of a certificate are listed as files", () => {
   const hash = createHash("sha256").update('{"a":1}').digest("hex");
+  // A proof is named by the id of its entry, one more than its index; without an index it counts as the first.
   expect(listFiles(file(CONTENT, INTENT, PROOF, part("proof", "x")))).toEqual([
     ["content.json", "{}"],
     [`intent-${hash}.json`, '{"a":1}'],

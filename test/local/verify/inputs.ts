@@ -1,4 +1,8 @@
-/** Creates the inputs of the fuzz test: files, and the arguments of both verifiers. */
+/**
+ * Creates the inputs of the fuzz test: files, and the arguments of both verifiers. `below(n)` draws a number from 0 to n − 1, and the
+ * functions `bent…` change something at random. `carried` are the content lines between the entries of an export; `pens` sign for
+ * people by name, and `raw` is the passkey of eve, which signs any bytes.
+ */
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../../lib/audit/entry.ts";
 import { makeCheckpoint, rehashed } from "../../tamper/world.ts";
@@ -170,7 +174,8 @@ function certificateInput(world: FuzzWorld, below: Below): Input {
   const ids = world.entries.filter((entry) => entry.change_id === change && isDeciding(entry)).map(({ id }) => id);
   const manifest = [...world.manifests.values()][0]!;
   let [log, body, intent, includedIds] = [world.entries, content, manifest, ids];
-  // 0: fewer entries; 1: another order; 2: another content; 3: another intent; 4: none; 5 to 7: changed entries, 5 and 6 also 2 and 3.
+  // 0: fewer entries; 1: another order; 2: another content; 3: another intent; 4: no change; 5: changed entries and another content;
+  // 6: changed entries and another intent; 7: changed entries.
   const how = below(8);
   if (how === 0) includedIds = ids.filter(() => below(3) > 0);
   if (how === 1) includedIds = ids.toSorted(() => below(3) - 1);

@@ -1,4 +1,7 @@
-/** Tests certificates of changes approved before an accepted loss of the log's end: they have the loss, which ends consents. */
+/**
+ * Tests certificates of changes that were approved before an accepted loss of the log's end. The loss is in a certificate unless
+ * the change was applied before; consents from before the loss do not count after it.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,6 +74,7 @@ function verify(text: string): CertificateReport {
   return report;
 }
 
+/** Parses the entry in a proof part, which has it in base64 after `extra`. */
 const entryIn = (part: string): { id: number; event_type: string } =>
   JSON.parse(Buffer.from(/\nextra (.*)\n/.exec(part)![1]!, "base64").toString());
 /** Returns the certificate without the entries for which `isRemoved` returns true. */
@@ -125,6 +129,7 @@ test("a certificate whose accepted loss is listed twice or was edited is rejecte
     isLoss(part, name)
       ? part.replace(/(?<=\nextra ).*/, (extra) => {
           const entry = Buffer.from(extra, "base64").toString();
+          // The note of the loss, in the same length.
           return Buffer.from(entry.replace("failover", "failovas")).toString("base64");
         })
       : part,
@@ -132,7 +137,7 @@ test("a certificate whose accepted loss is listed twice or was edited is rejecte
   expect(verify(edited).verdict).toBe("bad");
 });
 
-test("a change that was applied before the loss has a certificate without it", () => {
+test("the certificate of a change that was applied before the loss does not have the loss", () => {
   const report = verify(before);
   expect(report).toMatchObject({ verdict: "consistent", findings: [] });
   expect(report.steps.map(({ event }) => event)).not.toContain("loss_accepted");
