@@ -4,6 +4,7 @@ import type { Files } from "../../../local/store/files.ts";
 import { rounds } from "../../support/run_length.ts";
 import { crashLosing, runWithFaultAtEachCall, type Faults } from "./crash_scenario.ts";
 
+/** Only the call at which the fault occurs fails; later ones succeed. */
 const failsOnce: Faults["fails"] = (call, faultAt) => call === faultAt;
 
 /** Returns a file layer that reports a sync as done before it has ended. */
@@ -18,7 +19,7 @@ const acknowledgeBeforeSync = (files: Files): Files => {
   };
 };
 
-const REMOVED: [string, (files: Files) => Files, Omit<Faults, "wrapFiles">][] = [
+const REMOVED: [removal: string, wrapFiles: (files: Files) => Files, faults: Omit<Faults, "wrapFiles">][] = [
   ["no content is synced", (files) => ({ ...files, sync: async () => undefined }), crashLosing("everything")],
   ["no folder is synced", (files) => ({ ...files, syncFolder: async () => undefined }), crashLosing("everything")],
   ["commits are acknowledged before the sync", acknowledgeBeforeSync, crashLosing("everything")],
@@ -31,7 +32,8 @@ const REMOVED: [string, (files: Files) => Files, Omit<Faults, "wrapFiles">][] = 
 
 test.each(rounds(REMOVED.slice(0, 1), REMOVED.slice(1, 2), REMOVED))(
   "acknowledged data is lost if %s",
-  async (_protection, wrapFiles, faults) => {
+  async (_removal, wrapFiles, faults) => {
+    // The scenario names the call after whose fault the stored data were wrong.
     await expect(runWithFaultAtEachCall({ ...faults, wrapFiles })).rejects.toThrow(/with a fault at call/);
   },
   180_000,
