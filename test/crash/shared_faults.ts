@@ -1,7 +1,7 @@
 /**
  * Runs three services on one Postgres under load. In turn, a process is killed, the server crashes, a link is cut and a process
- * is paused; at the end the database fails over to a copy from three seconds ago. Then every acknowledged entry is compared
- * with the log, and the log is verified. Exit code 1: an entry is missing, or nothing was written for more than five seconds
+ * is halted; at the end the database fails over to a copy from three seconds ago. Then every acknowledged entry that the failover
+ * did not lose is compared with the log, and the log is verified. Exit code 1: an entry is missing, or nothing was written for more than five seconds
  * after a fault (`--patience MS` for slow machines). `--failover`: only the failover.
  */
 import { spawnSync } from "node:child_process";
@@ -20,6 +20,7 @@ const { values } = parseArgs({
 });
 const MIN_ACKNOWLEDGED = values.short ? 2_000 : 50_000;
 const INTENT = "dist/local/example/product_intent.json";
+/** Time of undisturbed load before a fault, and after it until the gap is measured. */
 const BETWEEN_MS = 1_500;
 const PATIENCE_MS = Number(values.patience);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -56,6 +57,7 @@ const faults: Record<string, (number: number) => Promise<void>> = {
   },
   async "a process is halted"(number) {
     const { child } = services[number]!;
+    // Longer than the default patience, so that a stall of all processes would be noticed.
     child.kill("SIGSTOP");
     await wait(6000);
     child.kill("SIGCONT");
@@ -80,7 +82,8 @@ for (let count = 0; !isFinished(count); count++) {
   await wait(BETWEEN_MS);
   const [name, cause] = faultKinds[count % faultKinds.length]!;
   load.watch();
-  await cause(count % 3);
+  // Four faults and three services: after twelve faults each service had each fault.
+  await cause(count % services.length);
   await wait(BETWEEN_MS);
   const gap = load.longestGap();
   longestGaps.set(name, Math.max(longestGaps.get(name) ?? 0, gap));
@@ -105,6 +108,7 @@ const verified = spawnSync(process.execPath, ["dist/local/verify/main.js", join(
 });
 // 2: consistent, but compared with nothing outside of the log.
 if (verified.status !== 2) fail(`countersign-verify: ${verified.status} ${verified.stdout}${verified.stderr}`);
+// The failover's loss was accepted by `ops`.
 if (!verified.stdout.includes("ops accepted")) fail(`countersign-verify does not report the loss: ${verified.stdout}`);
 say(
   `${load.acknowledged.size} acknowledged and ${load.completed} complete changes, ${missing} missing, ${load.duplicates} ids twice`,

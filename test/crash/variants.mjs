@@ -82,6 +82,7 @@ export async function buildVariant([name, , file, ...edits], folder) {
       for (let index = 0; index < edits.length; index += 2) {
         const [text, replacement] = edits.slice(index, index + 2);
         const parts = contents.split(text);
+        // A text that occurs once splits the source into two parts. `edits` has two members for each replacement.
         replaced += parts.length === 2 ? 2 : 0;
         contents = parts.join(replacement.replace("$&", () => text));
       }
