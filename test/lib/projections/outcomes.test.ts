@@ -128,7 +128,7 @@ function judge(realised: number, expected: number | null): Outcome["verdict"] {
 
 type Window = { to: number; endEntry: Entry | undefined; endsAtHorizon: boolean };
 
-/** Returns whether a window was still open when another window began. */
+/** Returns true if a window was still open when another window began. */
 const overlaps = ({ to, endEntry, endsAtHorizon }: Window, other: { id: number; from: number }): boolean =>
   endsAtHorizon ? to >= other.from : !endEntry || endEntry.id > other.id;
 
@@ -164,10 +164,15 @@ test("of many changes that share a movement, ten are named and all are counted",
   for (const id of ids.slice(10, 25)) await log.rollBack(id);
   const late = await log.applied({ target: "ui.late", kpi: "csat" });
   await projectAll(log);
-  const of = async (id: string) => (await readOutcomes(log)).find(({ change_id }) => change_id === id)!;
+  const findOutcome = async (id: string) => (await readOutcomes(log)).find(({ change_id }) => change_id === id)!;
   const newestFirst = ids.toReversed();
-  expect(await of(ids[0]!)).toMatchObject({ shared_count: 30, shared_with: [late, ...newestFirst.slice(0, 9)] });
-  expect(await of(late)).toMatchObject({
+  // The first outcome was open at all other applies.
+  expect(await findOutcome(ids[0]!)).toMatchObject({
+    shared_count: 30,
+    shared_with: [late, ...newestFirst.slice(0, 9)],
+  });
+  // At the apply of the last change, those from 10 to 24 had been rolled back.
+  expect(await findOutcome(late)).toMatchObject({
     shared_count: 15,
     shared_with: [...newestFirst.slice(0, 5), ...newestFirst.slice(20, 25)],
   });
@@ -179,10 +184,11 @@ test("an outcome ends at its horizon or when another change of its target is app
   const first = await log.applied({ target: "ui.form", kpi: "csat", expected_delta_k: 1 });
   await log.feed({ csat: 4.5, incident_rate: 0.06 });
   log.hours(48);
+  // The same target, whose case does not matter.
   const second = await log.applied({ target: "UI.form", kpi: "csat", expected_delta_k: 0.2 });
   await log.feed({ csat: 4.6 });
-  const of = async (id: string) => (await readOutcomes(log)).find(({ change_id }) => change_id === id)!;
-  expect(await of(first)).toMatchObject({
+  const findOutcome = async (id: string) => (await readOutcomes(log)).find(({ change_id }) => change_id === id)!;
+  expect(await findOutcome(first)).toMatchObject({
     state: "final",
     verdict: "too_early",
     ended_by: "change",
@@ -193,10 +199,10 @@ test("an outcome ends at its horizon or when another change of its target is app
       { kpi: "incident_rate", from: 0.04, to: 0.06, effect: "worse", words: "incident_rate rose by 0.02, worse" },
     ],
   });
-  expect(await of(second)).toMatchObject({ state: "open", verdict: "too_early", ended_by: null, later: null });
+  expect(await findOutcome(second)).toMatchObject({ state: "open", verdict: "too_early", ended_by: null, later: null });
   await pass(log, 7 * DAY + 1);
   await log.feed({ csat: 5 });
-  expect(await of(second)).toMatchObject({
+  expect(await findOutcome(second)).toMatchObject({
     state: "final",
     verdict: "missed",
     ended_by: "horizon",
@@ -205,7 +211,7 @@ test("an outcome ends at its horizon or when another change of its target is app
     words: "csat: expected to rise by 0.2, it rose by 0.1 (better), a KPI of the whole product.",
   });
   await log.rollBack(second);
-  expect(await of(second)).toMatchObject({ verdict: "missed", ended_by: "horizon" });
+  expect(await findOutcome(second)).toMatchObject({ verdict: "missed", ended_by: "horizon" });
 });
 
 test("earlier outcomes are not counted as closed if the store cannot be read before the run", async () => {
@@ -213,6 +219,7 @@ test("earlier outcomes are not counted as closed if the store cannot be read bef
   await log.feed({ csat: 4 });
   await log.applied({ kpi: "csat", expected_delta_k: 1 });
   await pass(log, 7 * DAY + 1);
+  // Without a feed since the apply, the outcome ends without a verdict.
   expect(await countVerdicts(log, () => projectAll(log))).toEqual({ closed: 1, new_verdicts: 0 });
   const { get } = log.store;
   // The read before the run fails, and the one after it succeeds.
