@@ -1,9 +1,9 @@
-/** A second implementation of the rules of mandates, with which tests compare the service. It shares no code with it. */
+/** A second implementation of the rules of mandates, with which tests compare the service. It shares no code with the service. */
 
 export const HOUR = 60 * 60 * 1000;
 export const DAY = 24 * HOUR;
 
-/** Bounds that a mandate states; times in milliseconds. */
+/** Bounds that a mandate states; times in milliseconds. A change may differ by `absolute` or `percent` from the value `hours` ago. */
 export interface Bounds {
   agent: string;
   targets: string[];
@@ -102,7 +102,7 @@ interface TimedValue {
   value: number | undefined;
 }
 
-/** State of the model. */
+/** State of the model; `address`: that of the target system by the current configuration. */
 export interface World {
   rules: Rules;
   now: number;

@@ -137,6 +137,7 @@ describe("an event that cannot follow is rejected:", () => {
   const pending = () => bringTo("pending_consent").record;
 
   test("but an approval of a pending change is accepted", () => {
+    // `audit`: the ids of the proposal's entry and of this one.
     expect(evolve(pending(), event({}))).toMatchObject({ change: { status: "approved" }, audit: [1, 9] });
   });
 
@@ -182,7 +183,7 @@ describe("an event that cannot follow is rejected:", () => {
     expect(evolve(undefined, event(overrides))).toBeUndefined();
   });
 
-  test("a detail that is not an object is read as an empty one", () => {
+  test("but a detail that is not an object is read as an empty one", () => {
     for (const detail of ["", "plain", "null", "7", '"text"'])
       expect(parseEvent({ ...event({}), detail }).detail).toEqual({});
   });
@@ -256,6 +257,7 @@ describe("an entry", () => {
   test("of an apply has the KPIs and, if the adapter reports it, the previous digest", () => {
     const facts = { kpis: { csat: 4 }, previous_digest: null };
     const { log } = bringTo("approved");
+    // Entries 1 and 2 are the proposal and its approval.
     const { applied } = log.run("chg_1", { ...APPLIED, circumstance: { adapter: null, ...facts } } as Command);
     expect(applied).toEqual({ entry: 3, at: log.entries[2]!.timestamp, ...facts });
     expect(bringTo("applied").record.applied).toEqual({ entry: 3, at: expect.any(String), kpis: {} });
@@ -278,6 +280,7 @@ describe("an entry", () => {
 
 /** Draws a command, which may be illegal. */
 function drawCommand(random: (below: number) => number): Command {
+  // `Ana ` is the same person as `ana`.
   const name = ["ana", "bo", "Ana ", "pat"][random(4)]!;
   const note = ["", "fine", "é 🙂"][random(3)]!;
   const operation = (["apply", "rollback"] as const)[random(2)]!;
