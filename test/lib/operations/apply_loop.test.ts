@@ -26,6 +26,7 @@ test("without a long-lived process a consent requests a cycle, which applies", a
   const { deps, bring } = await openOperations({ intent, wake: () => void wakeCount++ });
   const change_id = await bring("approved", { apply_when: "approved", value: "1" });
   expect(wakeCount).toBe(1);
+  // Without `apply_when` somebody applies the change, so no cycle is requested.
   await bring("approved", { target: "ui.b", value: "1" });
   expect(wakeCount).toBe(1);
   await runCycle(deps);
@@ -33,6 +34,7 @@ test("without a long-lived process a consent requests a cycle, which applies", a
 });
 
 test("without a monotonic clock a time takes effect in the second scheduled cycle after it", async () => {
+  // Without one, two samples of the clock at least ten minutes apart must confirm that a time has passed. A cycle takes one sample.
   const { monotonic: _, ...clock } = testClock();
   const { deps, bring } = await openOperations({ intent, clock: clock as never });
   const apply_when = new Date(deps.clock.now() + HOUR).toISOString();

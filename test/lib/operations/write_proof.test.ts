@@ -20,6 +20,7 @@ test("a store that can be read and not written is not ready, also in the metric"
   api.deps.clock.advance(11 * SECONDS);
   expect(await ready(api)).toMatchObject({ status: 503, store: { ok: false } });
   expect((await api.get("/api/metrics")).text).toContain("countersign_writes_taken 0");
+  // A failed proof is not used again, so the next one is made immediately.
   store.recover();
   expect(await ready(api)).toMatchObject({ status: 200, store: { ok: true } });
 });
@@ -55,6 +56,7 @@ test("a read-only process writes nothing for the metric, and omits it", async ()
   let writes = 0;
   const counting: typeof base = { ...base, transact: (decide) => (writes++, base.transact(decide)) };
   const api = await service({ store: counting, readsOnly: true });
+  // Writes of the opening do not count.
   writes = 0;
   const { status, text } = await api.get("/api/metrics");
   expect(status).toBe(200);

@@ -53,7 +53,7 @@ test("a sentence states who, what, for whom, the risk, whose consent is missing 
   );
 });
 
-test.each<[string, Partial<NotificationFacts>, Partial<Change>, string]>([
+test.each<[what: string, facts: Partial<NotificationFacts>, change: Partial<Change>, sentence: string]>([
   [
     "approved",
     { type: "change.decided", entry: decisionEntry({ decision: "approved", approver: "ana", note: "Fine." }) },
@@ -184,6 +184,7 @@ describe.each(selectCases(HOSTILE, 6))("a sentence with the text %j", (text) => 
       expect(sentence.isWellFormed()).toBe(true);
       // Quotation marks open and close alternately, so text outside of them is the service's.
       expect(sentence.replace(/[^“”]/g, "")).toMatch(/^(“”)*$/);
+      // These two isolate right-to-left text, and must be in pairs too.
       expect(sentence.replace(/[^\u2068\u2069]/g, "")).toMatch(/^(\u2068\u2069)*$/);
       const outside = sentence.replace(/“[^”]*”/g, "");
       for (const forged of ["<", "evil", "nobody. ", "everyone", "Approved by ana", "skull"])
@@ -195,6 +196,7 @@ describe.each(selectCases(HOSTILE, 6))("a sentence with the text %j", (text) => 
     for (const sentence of sentences) {
       const body = formatBody.slack(notification(sentence, "https://gov.acme.example/#/changes/chg_1"));
       const { text, blocks } = JSON.parse(body);
+      // The first two blocks have the sentence and the context; the third has the button.
       const texts = [
         text,
         ...blocks.slice(0, 2).flatMap((block: Block) => (block.elements ?? [block.text!]).map(readText)),
