@@ -35,7 +35,7 @@ const createEchoTools = (): Toolbox & { used: unknown[] } => {
   };
 };
 
-const PROTOCOLS: [string, (url: string) => Llm][] = [
+const PROTOCOLS: [name: string, connect: (url: string) => Llm][] = [
   ["OpenAI", (url) => openAiLlm({ model: "m1", key: KEY, baseUrl: url })],
   ["Anthropic", (url) => anthropicLlm({ model: "m1", key: KEY, baseUrl: `${url}/v1` })],
 ];
@@ -92,7 +92,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
       ["echo", { a: 1 }],
       ["echo", {}],
     ]);
-    // For OpenAI the instructions are a message too.
+    // Omits the question and, for OpenAI, the instructions, which are a message there. The test server numbers the calls.
     const messages = received[1]!.body.messages.slice(name === "OpenAI" ? 2 : 1);
     expect(messages).toEqual(
       name === "OpenAI"
@@ -128,7 +128,7 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     );
   });
 
-  test.each<[string, Script, string]>([
+  test.each<[failure: string, script: Script, reason: string]>([
     ["an error that repeats the key", respondWith(401, `{"error":"bad key ${KEY}"}`), "it answered HTTP 401"],
     ["an overload", respondWith(529, "overloaded"), "it answered HTTP 529"],
     ["a response that is not JSON", respondWith(200, "<html>"), "its answer is not JSON"],
@@ -151,7 +151,8 @@ describe.each(PROTOCOLS)("%s", (name, connect) => {
     expect(error).toBeInstanceOf(LlmFailed);
     expect(error!.message).toContain(reason);
     expect(error!.message).not.toContain(KEY);
-    expect(received.length).toBeLessThan(10);
+    // Eight for the endless calls of tools, else one: a failure is not retried.
+    expect(received.length).toBeLessThanOrEqual(8);
   });
 
   /** Runs a script until the time limit; the limit grows until the request arrives within it, also on a busy machine. */
@@ -312,6 +313,7 @@ test("a call whose caller has disconnected is stopped and not counted as a failu
   );
   await received[0]!.closed;
   expect(llm.problem!()).toBeNull();
+  // With a caller who is gone already, no request is sent.
   await expect(converse(llm, "be brief", [QUESTION], createEchoTools(), disconnect.signal)).rejects.toThrow(LlmFailed);
   expect(received).toHaveLength(1);
 });
