@@ -29,7 +29,7 @@ const gates = (): TestOptions => ({
 const ask = (api: TestService, head: string, over: Record<string, string> = {}) =>
   api.get(`/api/gate?${new URLSearchParams({ target: TARGET, tenant_id: "t1", head, ...over }).toString()}`);
 
-/** Returns for each head the gate's state, the change and the first reason. */
+/** Returns for each head the gate's state, the change and, if there is one, the first reason. */
 async function readStates(api: TestService, ...heads: string[]) {
   const replies = await Promise.all(heads.map((head) => ask(api, head)));
   return replies.map(({ body }) => [body.state, body.change_id, ...body.reasons].slice(0, 3));
@@ -134,6 +134,7 @@ describe("an approved release whose apply would be rejected is waiting or refuse
     expect(await readStates(api, X)).toEqual([["waiting", x, containing("the service is frozen by ops")]]);
     await api.post("unfreeze", { actor: "ops" });
     await api.must("apply", x);
+    // From 03:04 to 06:04, which is in the window.
     api.deps.clock.advance(3 * HOUR);
     expect(await readStates(api, X)).toEqual([["waiting", x, containing("nothing is applied now: sales")]]);
     await api.post("freeze", { actor: "ops" });
@@ -148,6 +149,7 @@ describe("an approved release whose apply would be rejected is waiting or refuse
     const api = await service(gates());
     const x = await api.bring("approved", release(X));
     const strict = { ...gates(), intent: { policy: { required_approvers: { standard: 2 } } } };
+    // Without `adapter: undefined`, the restart would take over the adapter of the first start in place of the targets.
     const now = makeService(await restartDeps(api.deps, { adapter: undefined, ...strict }));
     expect(await readStates(now, X)).toEqual([["waiting", x, containing("consents are missing")]]);
     await now.post("approve", { change_id: x, approver: "bo" });
@@ -220,28 +222,32 @@ describe("an approved release whose apply would be rejected is waiting or refuse
       expect(await readStates(api, head)).toEqual([["waiting", x, containing("does not match the log (content)")]]);
   });
 
-  test.each<[string, string, "live_by_target" | "changes" | "owners", boolean]>([
+  test.each<[what: string, state: string, collection: "live_by_target" | "changes" | "owners", isApplied: boolean]>([
     ["the row of an approved change", "refused", "live_by_target", false],
     ["the record of an approved change", "waiting", "changes", false],
     ["the row of an applied change", "refused", "owners", true],
     ["the record of an applied change", "waiting", "changes", true],
-  ])("with %s deleted from the store the release before it is not allowed again", async (_, state, from, applied) => {
-    const api = await service(gates());
-    const { change_id: x } = await api.propose(release(X));
-    const { change_id: y } = await api.propose(release(Y));
-    await api.must("approve", x);
-    if (!applied) await api.must("apply", x);
-    await api.must("approve", y);
-    if (applied) for (const id of [y, x]) await api.must("apply", id);
-    const { store } = api.deps;
-    const rows = await store.list(from, { limit: 100 });
-    await store.transact(async (tx) => {
-      for (const { id, value } of rows) if (id.includes(y) || value === y) tx.delete(from, id);
-    });
-    // A new process, which has not read the log, reads as much of it as the answer needs.
-    for (const one of [api, makeService(await restartDeps(api.deps, { adapter: undefined, ...gates() }))])
-      expect((await readStates(one, X))[0]!.slice(0, 2)).toEqual([state, state === "waiting" ? y : x]);
-  });
+  ])(
+    "with %s deleted from the store the release before it is not allowed again",
+    async (_, state, collection, isApplied) => {
+      const api = await service(gates());
+      const { change_id: x } = await api.propose(release(X));
+      const { change_id: y } = await api.propose(release(Y));
+      await api.must("approve", x);
+      if (!isApplied) await api.must("apply", x);
+      await api.must("approve", y);
+      // Then y has the newest consent, and x holds the target.
+      if (isApplied) for (const id of [y, x]) await api.must("apply", id);
+      const { store } = api.deps;
+      const rows = await store.list(collection, { limit: 100 });
+      await store.transact(async (tx) => {
+        for (const { id, value } of rows) if (id.includes(y) || value === y) tx.delete(collection, id);
+      });
+      // A new process, which has not read the log, reads as much of it as the answer needs.
+      for (const one of [api, makeService(await restartDeps(api.deps, { adapter: undefined, ...gates() }))])
+        expect((await readStates(one, X))[0]!.slice(0, 2)).toEqual([state, state === "waiting" ? y : x]);
+    },
+  );
 
   test("with a log that does not verify", async () => {
     const api = await service(gates());
@@ -267,6 +273,7 @@ test("a request makes few reads with many approved releases that were never appl
     } as Tx);
   store.transact = ((run: (tx: Tx) => Promise<unknown>) => transact(countReads(run))) as typeof store.transact;
   expect((await readStates(api, X, nthHead(119))).map(([state]) => state)).toEqual(["refused", "allowed"]);
+  // For both requests; one read for each of the 120 changes would be more.
   expect(reads).toBeLessThan(60);
 });
 
