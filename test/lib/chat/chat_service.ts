@@ -45,6 +45,7 @@ export async function readMemories(store: Store): Promise<Memory[]> {
   const sources = await Promise.all(
     (["memories", "chat_memories"] as const).map((source) => store.list(source, { limit: 100_000 })),
   );
+  // The ids of both collections count one sequence.
   const records = sources.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
   return records.map(({ value }) => value);
 }
