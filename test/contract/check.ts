@@ -2,7 +2,8 @@
 import { agree } from "./agree.ts";
 
 /**
- * Requires that two values are deeply equal: -0 differs from 0, and an `undefined` member differs from an absent one.
+ * Requires that two values are deeply equal: -0 differs from 0, and an `undefined` member differs from an absent one. Only for
+ * plain objects, arrays and typed arrays: of other objects, such as a Map, the content is not compared.
  */
 export function equal(actual: unknown, expected: unknown, description = "the value"): void {
   agree(deepEqual(actual, expected), `${description} is ${format(actual)}, not ${format(expected)}`);

@@ -89,7 +89,7 @@ export function tierRules(open: Open): void {
     };
     await proposeTimes({ ...MINOR_PROPOSAL, affected_users: 51 }, 3);
     expect(await proposeTimes(MINOR_PROPOSAL, 4)).toEqual(["minor", "minor", "minor", "standard"]);
-    // The clock begins at 03:04 UTC, so 20 hours later it is still the same day.
+    // The clock begins at 03:04 UTC, so 20 hours later it is still the same day, and 21 hours later it is the next one.
     api.advance(20 * HOUR);
     expect(await proposeTimes(MINOR_PROPOSAL, 1)).toEqual(["standard"]);
     api.advance(HOUR);
