@@ -40,9 +40,11 @@ function openAdapter(methods: Partial<TargetSystem> = {}) {
 
 test("each call is recorded with operation and outcome, also conflicts and unanswered writes", async () => {
   const { adapter, calls, edits, faults, overwrite } = openAdapter();
+  // Another program sets the target between the read and the write, so the adapter does both again.
   edits.push(() => overwrite(change, "1"));
   await adapter.apply(change, neverAborted);
   expect(calls.splice(0)).toEqual(["flags read done", "flags write conflict", "flags read done", "flags write done"]);
+  // The next write is rejected; the answer to the one after it is lost.
   faults.push("rejected");
   await expect(adapter.rollback({ ...change, status: "applied" }, neverAborted)).rejects.toThrow("rejects this value");
   expect(calls.splice(0)).toEqual(["flags read done", "flags write rejected"]);
@@ -74,7 +76,7 @@ test("a system that stops responding is logged once, and once when it responds a
   ]);
 });
 
-test("a probe and a read that fail for one reason are logged once, and once when both succeed", async () => {
+test("a probe and a read that both fail are logged once, and once when both succeed again", async () => {
   let isDown = true;
   const probe = async () => {
     if (isDown) throw new Error("disk full");
