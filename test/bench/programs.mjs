@@ -24,6 +24,7 @@ export const where = pinned ? "server on one core, client on another" : "server 
 const running = new Set();
 const folders = [];
 
+/** Binds all threads of a process to a core; returns false where that fails. */
 function pin(pid, core) {
   return spawnSync("taskset", ["-a", "-c", "-p", String(core), String(pid)]).status === 0;
 }
@@ -64,6 +65,7 @@ export async function startService(folder, state = join(folder, "state.json"), o
     const { message, url } = JSON.parse(line);
     if (message !== "listening") continue;
     const tookMs = performance.now() - began;
+    // Later lines are not read; without this, the service would wait once the pipe is full.
     child.stderr.resume();
     return { child, folder, tookMs, port: Number(new URL(url).port) };
   }
@@ -111,6 +113,7 @@ export async function countFolderBytes({ folder }) {
 
 const CHUNK_BYTES = 64 * 1024;
 
+/** Returns the size of a file up to its last byte that is not zero, reading from the end. */
 async function countWrittenBytes(path) {
   const file = await open(path).catch((fault) => {
     // A temporary file that was renamed since the folder was listed.
@@ -150,7 +153,7 @@ export async function waitUntilIdle(server) {
   }
 }
 
-/** Returns the longest pause of the service's event loop during `run`, in milliseconds. */
+/** Returns the longest pause of the service's event loop during `run`, in milliseconds; `PROBE` answers the messages. */
 export async function longestPause({ child }, run) {
   child.send("watch");
   await run();
