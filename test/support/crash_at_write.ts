@@ -11,7 +11,10 @@ export interface CrashPoint {
   when: (typeof CRASH_MOMENTS)[number];
 }
 
-/** Wraps a store and a system: the write with the number `at` throws, and so do all later writes. */
+/**
+ * Wraps a store and a system, whose transactions and sets are counted together. The write with the number `at` throws, before or
+ * after it takes effect, and all later writes throw.
+ */
 export function crashAtWrite(store: Store, system: TargetSystem, { at, when }: CrashPoint) {
   let writes = 0;
   const write = async <T>(run: () => Promise<T>): Promise<T> => {
