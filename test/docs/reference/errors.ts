@@ -28,7 +28,7 @@ export const ERROR_REFERENCE = {
       "Use a method that the header `Allow` lists.",
     ],
     payload_too_large: [
-      "The request body is over 64 KiB, or on Lambda the response is over 6 MB.",
+      "The request body is over 64 KiB, or on Lambda the response is over 6 MB (behind a load balancer 1 MB).",
       "Store a large value in the host product and propose its name. Request a large response in pages.",
     ],
     unsupported_media_type: [

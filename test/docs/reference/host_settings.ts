@@ -9,7 +9,7 @@ const SHARED = {
   SVC_ADAPTER_SECRET: "Secret: signs requests to the webhook.",
   SVC_ADMIN_TOKEN: "Secret: the token for writes.",
   SVC_READ_TOKEN: "Secret: the token for reads.",
-  SVC_ALLOW_ANONYMOUS_WRITES: "Without an admin token, writes are 401; with `1` they are allowed.",
+  SVC_ALLOW_ANONYMOUS_WRITES: "While no admin token is set, writes are 401; with `1` they are allowed.",
   SVC_PROTECT_READS: "`0`: reads need no token.",
   SVC_PROTECT_ALL: "`0`: chat, tasks and feedback need no token.",
   SVC_IDENTITY_HEADER: "The header in which a trusted proxy names the person.",
