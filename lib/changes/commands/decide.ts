@@ -64,8 +64,10 @@ export async function recordDecision(caller: Caller, input: DecisionInput): Prom
   const record = async (transaction: Transaction): Promise<DecisionResult | AppError> => {
     const { tx, now } = transaction;
     const { intent } = transaction.product;
+    // A decision that ends a change must also work if the stored content does not match the log.
     const before = await transaction.change(change_id, type === "approve" ? "any" : "closing");
     const expired = await expireIfDue(transaction, caller.deps, before);
+    // An error that is returned, not thrown, commits the recorded expiry.
     if (expired) return expired;
     if (type === "approve") requireInTime(before.change, { intent, now });
     if (type === "approve") requireObservedDigests(transaction.product, before.change, seen);

@@ -64,6 +64,7 @@ export function createLedger(sources: LedgerSources) {
      * or the content does not match its digest.
      */
     async rebuild(changeId: string, stored: ChangeRecord): Promise<ChangeRecord | undefined> {
+      // A damaged record may lack parts that its type has.
       const recorded = stored?.change && (await state(changeId, stored));
       if (!recorded) return undefined;
       const record = { ...recorded, change: toChange(recorded, pickContent(stored.change)) };

@@ -32,7 +32,7 @@ export interface ProposalFacts {
   input: ProposeInput;
   actor: Actor;
   places: readonly TargetLocation[] | undefined;
-  /** As in `Findings`. */
+  /** Digests of the values to be replaced; null if they cannot be read now. */
   seen?: readonly string[] | null | undefined;
   readings?: readonly SystemReading[] | undefined;
 }
@@ -78,6 +78,7 @@ async function judgeProposal(
   const { at, product, evidence } = transaction;
   const { policy } = product.intent;
   const { inactive, bounds } = await judgeMandate(transaction, mandate);
+  // Without bounds a mandate is inactive, so there always is a reason.
   if (inactive !== undefined || !bounds) return { bound: "state", message: inactive ?? "" };
   const systems = listSystems(product.adapter);
   const violation = findBoundViolation(input, mandate, bounds, {

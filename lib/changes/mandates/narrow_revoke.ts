@@ -26,6 +26,7 @@ export const narrowMandate = (
     const { bounds, state, revision } = mandate;
     const stated = Object.fromEntries(Object.entries(narrow).filter(([, value]) => value !== undefined)) as Narrowing;
     requireKnownKpis(stated.kpi_floor, transaction.product.intent);
+    // Rejects a bound that is wider; the recorded event makes the new bounds.
     narrowBounds(bounds, stated, (kpi) => kpiDirection(kpi, transaction.product.intent));
     if (state === "draft" || state === "ended")
       throw createDecisionRejection(mandate, `it is ${state}, and cannot be narrowed`);
@@ -77,6 +78,7 @@ export async function maintainMandates(deps: ChangesDeps): Promise<void> {
 async function endOverdue(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
   for await (const { id } of listRecords(store, "mandates_by_agent", { keysOnly: true })) {
+    // The key is the agent and the mandate, with a line break between them.
     const mandateId = id.slice(id.lastIndexOf("\n") + 1);
     const until = Date.parse((await store.get("mandates", mandateId))?.value.bounds.until ?? "");
     // `until` is not a number if the record is missing.
