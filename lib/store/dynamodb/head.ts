@@ -108,6 +108,7 @@ export function advance(TableName: string, { commits, name }: Head, next: Head):
       UpdateExpression:
         "set commits = :next, #name = :name, deleted = :deleted, #format = :format, #records = :records",
       ConditionExpression: commits > 0 ? "commits = :commits and #name = :before" : "attribute_not_exists(commits)",
+      // No expression may contain a reserved word of DynamoDB, such as `name`.
       ExpressionAttributeNames: { "#name": "name", "#format": "format", "#records": "records" },
       ExpressionAttributeValues: {
         ":next": { N: String(next.commits) },

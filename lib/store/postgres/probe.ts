@@ -20,6 +20,7 @@ export async function probeFence(pool: Pool, place: string): Promise<void> {
   try {
     const moved = await moveTwice(pool, place, store);
     const { rows } = await pool.query<{ commits: number; engine: string }>(
+      // As a float, since the driver returns a bigint as text.
       "select commits::float8, version() as engine from countersign_heads where store = $1",
       [store],
     );
@@ -46,6 +47,7 @@ async function moveTwice(pool: Pool, place: string, store: string): Promise<numb
     await second.send((client) => client.query("begin isolation level read committed"));
     const firstMove = await first.send((client) => client.query(MOVE_HEAD, [store]));
     const secondMove = second.send((client) => client.query(MOVE_HEAD, [store]));
+    // The second move may wait for the lock of the first, so it is awaited after the commit; it may fail before that.
     secondMove.catch(() => undefined);
     await first.send((client) => client.query("commit"));
     const secondCount = await secondMove
