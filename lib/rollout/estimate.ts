@@ -31,11 +31,13 @@ export const estimateSteps = (stages: Stages): StepEstimate[] =>
 function estimateUsers(watched: WatchedKpi, { advance, share, min_users = 2 }: Step, next: number): number | null {
   if (advance === "manual") return 0;
   const exposed = share / BUCKETS;
+  // Each arm needs `min_users`, and above a share of half the control is the smaller arm.
   if (advance === "unless_worse") return Math.ceil(min_users * Math.max(1, exposed / (1 - exposed)));
   const allowed = readAllowed(watched);
   if (watched.kind === "ratio" || typeof watched.allowed === "object" || allowed === 0) return null;
   const [low, high] = getBounds(watched);
   const variance = (high - low) ** 2 / 4;
+  // With `budget` a loss counts at the share of the next step, otherwise at all users.
   const factor = advance === "budget" ? next / BUCKETS : 1;
   // 10 is about the squared bound that `compare` uses; of n users with the value, n·(1 − exposed) count as effective there.
   return Math.ceil((10 * variance * (factor / allowed) ** 2) / (1 - exposed));
