@@ -172,6 +172,7 @@ export function githubApp(
     if (existing && existing.until > clock.now()) return existing.token;
     const requested = requestToken(installed, canceled);
     const cached: CachedToken = { token: requested.then(({ token }) => token), until: Infinity };
+    // A map lists its keys in the order of their insertion, so the first token is the oldest.
     tokens.delete(id);
     if (tokens.size >= MAX_TOKENS) tokens.delete(tokens.keys().next().value!);
     tokens.set(id, cached);
