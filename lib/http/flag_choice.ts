@@ -66,8 +66,8 @@ export const canBeAbsent = (value: Value): boolean =>
   value.state === "governed" && readExposure(value) !== undefined && readControl(value) === null;
 
 /**
- * Creates the choice of a flag from its values for the tenant and for all tenants. The protocol has no null: for a flag that was
- * requested by `key` the answer is an error that says so; among all flags it is left out.
+ * Creates the choice of a flag from its values for the tenant and for all tenants. The protocol has no null: for a null
+ * value, a flag that was requested by `key` is answered with an error, and the answer for all flags leaves it out.
  */
 export function createFlagChoice(values: readonly Value[], key?: string): FlagChoice {
   const sources = values.map(listArms);
