@@ -9,7 +9,10 @@ export const MANDATE_DECISIONS: ReadonlyMap<string, string> = new Map([
   ["mandate_ended", "mandate_revoke"],
 ]);
 
-/** Builds the statement of a decision on a mandate from its entry; `shared`: members of every statement. */
+/**
+ * Builds the statement of a decision on a mandate from its entry; `shared`: members of every statement. Undefined if the
+ * entry lacks a revision or bounds.
+ */
 export function mandateStatement(shared: JsonObject, detail: JsonObject): string | undefined {
   const { mandate_id, revision, narrow, bounds, systems } = detail;
   if (shared["decision"] !== "mandate") {

@@ -12,7 +12,7 @@ const PRESENT_AND_VERIFIED = 1 | 4;
 const BACKUP_ELIGIBLE = 8;
 const BACKED_UP = 16;
 
-/** Checks everything in a passkey's assertion of a statement except its signature. */
+/** Checks the parts of a passkey's assertion of a statement that do not depend on the key. */
 export function matchesAssertion(statement: string, proof: JsonObject): boolean {
   const data = decodeBase64(proof["authenticator_data"], "base64url");
   const clientData = parseClientData(proof);
@@ -35,7 +35,7 @@ function parseClientData(proof: JsonObject): JsonObject | undefined {
   return clientData && !hasRepeatedMember(client!.toString()) ? clientData : undefined;
 }
 
-/** Checks that a passkey signed an assertion, on a page of its relying party. */
+/** Checks that a passkey signed an assertion that passed `matchesAssertion`, on a page of its relying party. */
 export function isSignedByPasskey(proof: JsonObject, key: Key): boolean {
   if (key.type !== "webauthn" || key.credential_id !== proof["credential_id"]) return false;
   const data = decodeBase64(proof["authenticator_data"], "base64url")!;

@@ -43,6 +43,7 @@ export function computeRootFromPath(
 ): string | undefined {
   const leaf = emptyTree();
   addLeaf(leaf, currentHash);
+  // `position` and `last` are fn and sn of the RFC.
   let [root, position, last] = [leaf.roots[0]!, index, length - 1];
   if (position > last) return undefined;
   for (const encodedHash of path) {
