@@ -64,8 +64,9 @@ export function storeAddress(
   return isTable ? tableStore(text, env) : fileStoreAddress(address, log);
 }
 
-function parseName({ fromOption: option, fromVariable: usual }: StoreName): string {
-  const name = option ?? (usual || DEFAULT_STORE_NAME);
+function parseName({ fromOption, fromVariable }: StoreName): string {
+  // An empty variable counts as not set, an empty option does not.
+  const name = fromOption ?? (fromVariable || DEFAULT_STORE_NAME);
   try {
     return parseStoreName(name);
   } catch (error) {
@@ -162,6 +163,7 @@ function fileStoreAddress(path: string, log: Log): StoreAddress {
       } catch (error) {
         if (!(error instanceof AlreadyRunning)) throw error;
       }
+      // A running service has the lock: this process reads the files, and the service commits.
       const commit = await findOwnerCommit(await lockFolder(path));
       if (!commit)
         throw new MoveRejected(

@@ -132,7 +132,7 @@ interface Head {
   segments: CatalogedSegment[];
 }
 
-/** A batch of records of a collection, with its numbers in Base64. Its locations (`places`) have the segment's number as file. */
+/** An `IdBatch` of a collection, with its numbers in Base64. Its locations (`places`) have the segment's number as file. */
 interface BatchLine {
   collection: string;
   text: string;
@@ -181,6 +181,7 @@ export async function writeCatalog(
     yield { format: CATALOG_FORMAT, store: sealed[0]!.header.store, segments };
     for (const collection of catalog.names())
       for (let batch = catalog.nextBatch(collection, undefined); batch;) {
+        // The text of a sequence's batch is its last id.
         const last = batch.ends.length === 0 ? batch.text : lastId(batch);
         const { text, ends, locations } = selectSealed(batch);
         if (locations.length > 0)

@@ -16,6 +16,7 @@ export class FileUnusable extends Error {
   }
 }
 
+/** Cause and remedy by the error code of Node. */
 const SYSTEM: Record<string, [cause: string, remedy: string]> = {
   EACCES: ["permission is denied", "let the service's user read the file and write its folder"],
   EPERM: ["permission is denied", "let the service's user read the file and write its folder"],

@@ -54,8 +54,8 @@ export const propose: Verb = {
 const DEFAULTS = { rationale: "", expected_delta_k: null, affected_users: null, reversible: true, risk: "medium", kpi: null };
 
 /**
- * Returns the content that the service will record. The service may set the tier, the spelling of the target, and the Unicode form
- * of text; everything else must be as proposed. Errors: `NotDone`.
+ * Requests the content that the service will record, and verifies that it is what was proposed: the service may set only the tier,
+ * the spelling of targets, the Unicode form of text, and a time in UTC. `approver`: the proposer, who signs. Errors: `NotDone`.
  */
 async function readContent(
   { client }: Session,
@@ -86,7 +86,7 @@ async function readPromoted(
   return { kind, target, ...(value !== undefined && { value }) };
 }
 
-/** Normalizes everything in a content that the service may write differently: spelling of targets, Unicode form, outer blanks. */
+/** Normalizes what the service may write differently in a content: spelling of targets, Unicode form, outer blanks, times. */
 function normalizeContent(content: Content): string {
   const { summary, proposer, apply_when, sets } = content;
   return canonicalContent({
