@@ -13,7 +13,10 @@ const ACTING = ["chat", "action_run_now"];
 const ACTING_GROUP = "agent";
 const DESCRIBING_GROUP = "docs";
 
-/** Builds `<name>/index.mjs` in a folder, each with every package; `finish` converts the text of a bundle before it is written. */
+/**
+ * Builds `<name>/index.mjs` in a folder, each with every package that it needs, for the names for which `isWanted` is true.
+ * `finish` converts the text of a bundle before it is written.
+ */
 export async function buildLambda(
   outdir = join(root, "dist/lambda"),
   isWanted = () => true,
