@@ -122,6 +122,7 @@ test("a recorded answer does not make the revision that an approver saw outdated
   const { revision } = await api.change(id);
   await ask(api, admin);
   await ask(api, await bearer());
+  // Each recorded answer raises the revision. The one before both of them is accepted; no older and no future one is.
   expect((await api.change(id)).revision).toBe(revision + 2);
   expect(await decide("approve", revision - 1)).toBe(412);
   expect(await decide("approve", revision + 3)).toBe(412);

@@ -32,7 +32,9 @@ test("GET /openapi.json describes every endpoint of the service, itself included
   const document = await response.json();
   expect(document.openapi).toMatch(/^3\.1\./);
   expect(document.info.version).toBe(version);
-  expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(["/openapi.json", "/docs", "/api/chat"]));
+  const paths = endpoints.map(({ path }) => path.replace(/:([a-z_]+)/g, "{$1}"));
+  expect(paths).toContain("/openapi.json");
+  expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(paths));
   expect(JSON.stringify(document.components.schemas.FeedKpis)).toContain("churn");
 });
 

@@ -3,7 +3,9 @@ import { beforeAll, expect, test } from "vitest";
 import { PROPOSAL } from "../support/client.ts";
 import { service, type TestService } from "../support/service.ts";
 
+/** Together 2.4 MB of values, so three pages. */
 const CHANGES = 40;
+/** A page ends with the record that reaches one mebibyte; a record has some 60 KB. */
 const MAX_PAGE_BYTES = 1024 * 1024 + 100_000;
 let api: TestService;
 const ids: string[] = [];
