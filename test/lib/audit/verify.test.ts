@@ -49,7 +49,7 @@ test("concurrent callers share one verification", async () => {
   expect(new Set(answers).size).toBe(1);
 });
 
-test("a verification soon after another reads new entries only, a later one all entries", async () => {
+test("a verification soon after another reads new entries only, one a minute later all entries", async () => {
   const { deps, reads, grow } = await createLog(30);
   await verifyChain(deps);
   await grow(5);
@@ -78,7 +78,7 @@ test("the start verifies only the newest entries, as many as configured", async 
   expect(deps.integrity.breach).toMatchObject({ first_invalid: 20 });
 });
 
-test("a breach is logged once and remains until a restart", async () => {
+test("a breach that is found twice is logged once", async () => {
   const { deps } = await createLog(3);
   const errors: string[] = [];
   deps.log = { ...deps.log, error: (message) => void errors.push(message) };
@@ -92,6 +92,7 @@ test("a breach is logged once and remains until a restart", async () => {
 test("a damaged record in a page is a breach at that record's entry", async () => {
   const { deps } = await createLog(5);
   const { store } = deps;
+  // A page that cannot be read is read again entry by entry.
   deps.store = {
     ...store,
     list: () => Promise.reject(new RecordDamaged("bad block")),
