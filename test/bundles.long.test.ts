@@ -186,6 +186,7 @@ describe("budgets of bundles", () => {
     const outdir = temporaryFolder();
     const write = (bytes: number) => {
       mkdirSync(join(outdir, file, ".."), { recursive: true });
+      // Random bytes do not compress; gzip adds less than 1000 bytes to them.
       writeFileSync(join(outdir, file), randomBytes(bytes));
     };
     write(budget - 1000);

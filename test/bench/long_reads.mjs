@@ -1,6 +1,7 @@
 /**
- * npm run bench:reads: measures how long other requests wait while the complete log is read. A pack of 5,000 changes is read
- * while /livez is requested every 50 ms, and the service is frozen while eight clients read packs. Exit code 1: over a limit.
+ * npm run bench:reads: measures how long other requests wait while the complete log is read. Packs and exports of 5,000 changes
+ * are read while /livez is requested every 50 ms, and the service is frozen and unfrozen while eight clients read packs. Exit
+ * code 1: over a limit.
  */
 import { setTimeout } from "node:timers/promises";
 import { load, requestBytes } from "./load.mjs";

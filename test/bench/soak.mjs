@@ -96,6 +96,7 @@ try {
       p99.push(percentile(sorted, 0.99));
       const now = { acknowledged, processor: await processorTime(server) };
       const writes = now.acknowledged - before.acknowledged;
+      // `processorTime` returns microseconds.
       const stepMs = (now.processor - before.processor) / writes / 1000;
       before = now;
       const figures = `p50 ${formatMs(percentile(sorted, 0.5))}, p99 ${formatMs(p99.at(-1))}, longest ${formatMs(sorted.at(-1))}`;

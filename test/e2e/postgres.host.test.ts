@@ -121,6 +121,7 @@ describe("several processes on one database", () => {
   testWithPostgres(
     "reject a process of another product, and one with a wrong password, which no message shows",
     async () => {
+      // The address of the test server has the password "password".
       const folder = makeFolderWithIntent({ product_id: "other" });
       const another = await launch(folder, ["--product-intent=intent.json", `--state=${state}`]);
       const wrong = await launch(folder, [`--state=${state.replace(":password@", ":sesame@")}`]);
@@ -155,9 +156,9 @@ describe("several processes on one database", () => {
   });
 });
 
-const startProduct = async (state: string, product_id: string, name: string[]) => {
+const startProduct = async (state: string, product_id: string, storeOption: string[]) => {
   const folder = makeFolderWithIntent({ product_id });
-  const args = ["--product-intent=intent.json", "--cycle-interval=0", ...name];
+  const args = ["--product-intent=intent.json", "--cycle-interval=0", ...storeOption];
   const process = await serve(folder, args, { SVC_STATE: state });
   return client((request) => fetch(request), process.url);
 };
@@ -207,6 +208,7 @@ describe("with a host product over HTTP", () => {
       if (status !== 200) expect(body.code).toMatch(/^(illegal_transition|operation_in_progress)$/);
     expect(host.effects).toEqual([`apply ${change_id}`]);
     expect((await apis[1]!.change(change_id)).status).toBe("applied");
+    // "sesame" is part of the host's address.
     for (const { process } of started) expect(process.stderr.join("\n")).not.toMatch(/sesame|a secret of the test/);
     await host.stop();
   });

@@ -21,7 +21,7 @@ afterAll(() => server?.stop());
 
 const timeAt = (minute: number) => new Date(Date.UTC(2026, 0, 2, 0, minute)).toISOString();
 
-/** Exposures of users in two steps: change, step, arm, user, time. */
+/** Exposures of users in two steps: change, step, arm, user, time. Step 0 of `chg_a` ends at minute 60, when step 1 begins. */
 const EXPOSURES = [
   ["chg_a", 0, "treated", "u1", timeAt(0)],
   ["chg_a", 0, "treated", "u1", timeAt(5)],
@@ -47,7 +47,7 @@ const cell = (treated: number[], control: number[]) => {
 };
 
 test.skipIf(!server)(
-  "totals count a user once in a step, from the first exposure to its end, cut at bounds",
+  "a step counts each user once, with purchases from the first exposure to the step's end",
   async () => {
     const { pool, url } = server!;
     await pool.query(readFileSync(join(EXAMPLE, "tables.sql"), "utf8"));
@@ -75,7 +75,8 @@ test.skipIf(!server)(
     await promisify(execFile)(process.execPath, [join(EXAMPLE, "post_samples.mjs")], { env });
     const [{ authorization, body }] = requests as [(typeof requests)[0]];
     expect([authorization, body.change_id]).toEqual(["Bearer s", "chg_a"]);
-    // The revenue of u1 in step 0 is cut at 500; u2 bought before the first exposure, and u3 after the end of step 0.
+    // u1 spent 800 in step 0, cut at the default of MAX_REVENUE. The purchases of u2 before the first exposure and of u3 after the
+    // end of step 0 do not count there.
     expect(body.rows.map(({ as_of: _, ...row }) => row)).toEqual([
       { step: 0, kpi: "conversion", ...cell([2, 1], [1, 0]) },
       { step: 0, kpi: "revenue", ...cell([2, 500, 250_000], [1, 0, 0]) },
@@ -94,6 +95,7 @@ test("the hook logs the arm of a user, and nothing for a user without an arm", (
   const hook = exposureHook((row) => void rows.push(row));
   const flagMetadata = { change_id: "chg_a", step: 1 };
   hook.after({ context: { userId: "u1" } }, { variant: "treated", flagMetadata });
+  // A context without a user, a variant that is no arm, and an answer without a variant.
   hook.after({ context: {} }, { flagMetadata: { change_id: "chg_a" } });
   hook.after({ context: { userId: "u2" } }, { variant: "blue", flagMetadata: {} });
   hook.after({ context: { userId: "u3" } }, {});

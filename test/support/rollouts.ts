@@ -17,7 +17,7 @@ export const AGENTS = {
 export const AS_FEEDER = { authorization: `Bearer ${SECRET}` };
 export const AS_OTHER = { authorization: "Bearer another secret" };
 
-/** A rollout of two steps that watches one KPI. */
+/** A rollout of two steps that watches one KPI. A `share` of 1000 of 10,000 is a tenth of the users. */
 export const STAGES = {
   unit: "userId",
   fed_by: "agent:analytics",
@@ -39,7 +39,7 @@ export const totals = (users: number, share: number, rates: [treated: number, co
   };
 };
 
-/** Returns a row of samples of step 0 for 100,000 users at the time of the clock. */
+/** Returns a row of samples of step 0 for 100,000 users, a tenth of them treated, at the time of the clock. */
 export const sample = (api: Pick<Core, "deps">, fields: object = {}) => ({
   step: 0,
   kpi: "conversion",

@@ -65,8 +65,8 @@ test("the host's log-in protects the console, and paths outside the base stay th
   expect(Object.fromEntries(page.headers)).toMatchObject(CONSOLE_HEADERS);
   expect((await get("/api/state")).status).toBe(200);
   expect(await get("/nothing.js")).toMatchObject({ status: 404, body: { code: "not_found" } });
-  const extra = await fetch(`${origin}/app.js`, { headers: { cookie: "session=ana" } });
-  expect([extra.status, extra.headers.get("content-security-policy")]).toEqual([404, null]);
+  const outside = await fetch(`${origin}/app.js`, { headers: { cookie: "session=ana" } });
+  expect([outside.status, outside.headers.get("content-security-policy")]).toEqual([404, null]);
 });
 
 describe.skipIf(!browser)("in a browser", () => {

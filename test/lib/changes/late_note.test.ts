@@ -7,6 +7,7 @@ import { makeService } from "../../support/service.ts";
 test("a late note added during a rollback is stored, and the rollback succeeds", async () => {
   const adapter = scriptedAdapter();
   const api = makeService(await openDeps({ adapter }));
+  // A late note states a rationale only where there is none.
   const change_id = await api.bring("applied", { rationale: "" });
   const [rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier()];
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);

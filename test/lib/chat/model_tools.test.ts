@@ -67,6 +67,7 @@ test("a page that cannot hold all its rows continues with the first omitted row"
     ids.push(...page.rows.map(({ change_id }) => change_id));
     after = page.next;
   } while (after !== null);
+  // The 40 changes, and the three of the product.
   expect(new Set(ids).size).toBe(43);
   expect(ids).toHaveLength(43);
 });
@@ -90,14 +91,14 @@ test("events are found by change, tenant, person, type and time, without hashes"
 });
 
 test.each([
-  ["find", { query: "is:open" }],
-  ["find", { query: "colour:red" }],
-  ["find", { query: "", limit: 21 }],
-  ["find", { query: "", where: "1=1" }],
-  ["find", {}],
-  ["get_audit", { type: "secret" }],
-  ["get_audit", { from: "yesterday" }],
-])("an invalid query is rejected: %s %j", async (name, input) => {
+  ["an unknown status", "find", { query: "is:open" }],
+  ["an unknown field", "find", { query: "colour:red" }],
+  ["too many rows", "find", { query: "", limit: 21 }],
+  ["an unknown parameter", "find", { query: "", where: "1=1" }],
+  ["no query", "find", {}],
+  ["an unknown event type", "get_audit", { type: "secret" }],
+  ["words for a time", "get_audit", { from: "yesterday" }],
+])("a call with %s is rejected: %s %j", async (_, name, input) => {
   const { use } = await openProduct();
   expect(await use(name, input)).toMatch(/^refused: /);
 });

@@ -54,9 +54,11 @@ test("a filter examines a limited number of records, and stops when the page is 
   });
 });
 
-test("a page ends at one mebibyte, and few more records are read than returned", async () => {
+test("a page ends with the record that reaches one mebibyte", async () => {
+  // 18 records of 60,000 bytes reach it, in the first slice of 100.
   const large = await gatherRows(Array(2000).fill(60_000), { limit: 1000 });
   expect(large).toEqual({ returned: Math.ceil(PAGE_BYTES / 60_000), last: 17, ended: false, read: 100 });
+  // A page has at least one record.
   expect(await gatherRows([3_000_000, 1], { limit: 5 })).toMatchObject({ returned: 1, last: 0 });
   const later = await gatherRows([...Array(100).fill(10), ...Array(2000).fill(60_000)], { limit: 1000 });
   // All 100 small records, and 18 large ones.

@@ -12,6 +12,7 @@ const target = unleashTarget({
   token: "user:secret",
 });
 const entry = (value: unknown) => ({ tenant_id: "t1", target: "new-checkout", kind: "config" as const, value });
+/** Returns a split whose share is that of 10,000 users; Unleash has whole percents. */
 const splitBy = (share: number, unit = "account") => ({ unit, salt: SALT, share });
 
 const rollout = (share: string, overrides: object = {}) => ({
@@ -30,6 +31,7 @@ const switchOf = (value: FlagValue): TargetValue => ({
   raw: JSON.stringify(value),
   version: "7",
 });
+/** Returns the strategy that a split sets; `share` in percent. */
 const shareStrategy = (share: string, overrides: object = {}) => ({
   name: "flexibleRollout",
   parameters: { rollout: share, stickiness: "account", groupId: SALT },
@@ -114,7 +116,7 @@ test.each<[string, unknown, TargetValue | undefined, ReturnType<typeof splitBy>,
     "not for everybody",
   ],
   [
-    "a value for fewer than now",
+    "a value for fewer users than now",
     enabledFlag(rollout("100", staff)),
     definitionOf(enabledFlag(rollout("30"))),
     splitBy(100),

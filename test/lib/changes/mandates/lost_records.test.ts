@@ -62,6 +62,7 @@ test("an ended mandate whose record was changed to a draft cannot be signed", as
   const bounds = { ...record.bounds, agent: "agent:other" };
   const draft = { ...record, bounds, state: "draft" as const, revision: 1, audit: [], signatures: [], ended: null };
   await store.transact(async (tx) => void tx.put("mandates", id, draft));
+  // Without a statement to sign, `decideOn` throws the service's error.
   const signed = await api.decideOn("mandate", id, "ana").catch(String);
   expect(signed).not.toMatchObject({ status: 200 });
   expect(await api.mandate(id)).toMatchObject({ state: "ended" });

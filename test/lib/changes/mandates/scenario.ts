@@ -85,6 +85,7 @@ export async function verifyState(scenario: Scenario, action: string, withViews:
   for (const [index, stored] of storedMandates.entries()) {
     const { state, revision } = mandates[index]!;
     expect(stored!.value.state, `${label}: ${stored!.id}`).toBe(state);
+    // The model does not count the revision of an end.
     if (state !== "ended") expect(stored!.value.revision, `${label}: ${stored!.id}`).toBe(revision);
   }
   const storedChanges = await deps.store.getMany("changes", listIds(world.changes));
@@ -93,6 +94,7 @@ export async function verifyState(scenario: Scenario, action: string, withViews:
   if (!withViews) return;
   const page = (await (await fetch(get("/api/product/mandates?limit=100"))).json()) as { mandates: View[] };
   const views = page.mandates.map(({ mandate_id, state, used, left }) => ({ mandate_id, state, used, left }));
+  // Drafts are listed for seven days.
   const expected = world.mandates.filter(({ state, created }) => state !== "draft" || world.now <= created + 7 * DAY);
   expect(views, label).toEqual(expected.map((mandate) => toView(mandate, world)));
 }
