@@ -33,7 +33,7 @@ export function narrowBounds(before: MandateBounds, narrow: Narrowing, findDirec
   return after;
 }
 
-const checkNumber = (before: number | undefined, after: number): string | undefined =>
+const checkMaximum = (before: number | undefined, after: number): string | undefined =>
   before !== undefined && after > before ? `must be ${before} or less` : undefined;
 
 const checkSubset = (before: readonly string[], after: readonly string[]): string | undefined => {
@@ -49,9 +49,9 @@ const createRules = (findDirection: FindDirection | undefined): NarrowingRules =
     return after === "all" ? `must be some of ${before.join(", ")}` : checkSubset(before, after);
   },
   limits: checkLimits,
-  max_affected_users: checkNumber,
-  max_per_day: checkNumber,
-  max_open: checkNumber,
+  max_affected_users: checkMaximum,
+  max_per_day: checkMaximum,
+  max_open: checkMaximum,
   kpi_floor: (before = {}, after) => {
     for (const [kpi, floor] of Object.entries(before)) {
       if (!Object.hasOwn(after, kpi)) return `must keep ${kpi}`;
@@ -82,7 +82,7 @@ function checkStep(before: MaxStep, after: MaxStep): string | undefined {
     if (before[kind] !== undefined && after[kind]! > before[kind])
       return `max_step.${kind} must be ${before[kind]} or less`;
   }
-  // A step over more hours, and of more members, limits more.
+  // A maximum step over more hours limits more, and so does one that covers more members.
   if (after.hours < before.hours) return `max_step.hours must be ${before.hours} or more`;
   if ((before.members === undefined) !== (after.members === undefined)) return "must keep max_step.members";
   const dropped = before.members?.find((member) => !after.members!.includes(member));
