@@ -101,9 +101,9 @@ export function createEvidence(
     const next = walk(query, isAbout);
     return async () => {
       const entry = await next();
-      // The moment is reached.
+      // An entry before the moment ends the walk.
       if (entry) return entry.timestamp < moment ? undefined : entry;
-      // The log begins here, or the index has no room for earlier entries.
+      // The walk has reached the start of the log, or the index has no room for earlier entries.
       if (after <= logIndex.lowest) return undefined;
       const [firstIndexed] = after < head.length ? await entries([after + 1]) : [];
       // Entries since the moment may lie before the indexed part: it is extended, and the walk repeated.

@@ -19,6 +19,7 @@ export const prefetchTargets =
   (reads) =>
     Promise.all(
       listEntries(proposal).flatMap((entry) => [
+        // The last row is the change in force.
         reads.list("owners", { prefix: formatTargetKey(entry), limit: 1, reverse: true }),
         listIndexedOpenChanges(reads, entry),
       ]),
@@ -62,6 +63,7 @@ export const prefetchOperation = (changeId: string, operation: Operation): Prefe
             reads.get("guardrail_due", changeId),
             // The same list as in `listEpisodes`.
             reads.list("drift", { prefix: changeId, limit: 50 }),
+            // The row of this change among the owners of each target.
             applied &&
               reads.getMany(
                 "owners",

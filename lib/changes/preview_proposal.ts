@@ -32,6 +32,7 @@ export type PreviewedProposal = Omit<ProposeInput, "summary">;
 /** Judges a proposal by the rules that judge it when it is filed. Nothing is read or written. */
 export function previewProposal(previewed: PreviewedProposal, actor: Actor, intent: Intent): Preview {
   const proposal = { ...previewed, summary: "" };
+  // As if no minor change was proposed today, so the daily limit of minor changes is not reached.
   const tierFacts = { input: proposal, minor_today: 0 };
   const content = createProposedContent(tierFacts, { intent, actor });
   const required_approvers = countRequiredApprovers(content.tier, intent.policy);
@@ -41,7 +42,7 @@ export function previewProposal(previewed: PreviewedProposal, actor: Actor, inte
     refused: findRejection(() => {
       if (proposer !== undefined && isAgent(proposer, intent)) requireAgentScope(proposer, proposal, intent);
       requireAllowedTarget(proposal, intent.policy);
-      // Values are shown with their rules and limits; of what a rule asks, only the KPI is judged here.
+      // Without a value and a validator, only a missing KPI is rejected here.
       requireSchemas({ ...proposal, value: undefined }, intent.policy, () => undefined);
     }),
     tier: content.tier,

@@ -4,6 +4,7 @@ import { runTransaction } from "./transaction.ts";
 
 /** Appends `intent_in_force` if the intent is not in force yet. Errors: those of a governed write. */
 export async function recordIntent(deps: ChangesDeps): Promise<void> {
+  // It is recorded even while the clock is behind the log, which rejects most other writes with `clock_behind`.
   await runTransaction({ deps }, async ({ recordActivations }) => recordActivations(), {
     ignoresClockLag: true,
   });

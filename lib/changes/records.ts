@@ -21,9 +21,10 @@ import type { Identity } from "./runtime.ts";
 declare module "../store/store.ts" {
   interface Collections {
     changes: StoredChange;
+    /** `refused`: proposals of the day that the intent forbids. */
     counts: Singles<{ refused: DayCount }>;
     kpi: Singles<{ latest: KpiState }>;
-    /** `<target\ntenant\nchange_id>` */
+    /** `<target\ntenant\nchange_id>`: operations that run, or whose outcome is not resolved. */
     leases: Lease;
     /** Changes whose emergency consent waits for its review. */
     review_due: true;
@@ -212,6 +213,7 @@ export async function listIndexedOpenChanges(
   except?: string,
 ): Promise<string[]> {
   const prefix = formatTargetKey(target);
+  // One more, since `except` may be one of them.
   const page = await reads.list("live_by_target", { prefix, limit: MAX_LISTED_CHANGES + 1, keysOnly: true });
   const ids = page.map(({ id }) => id.slice(prefix.length));
   return ids.filter((id) => id !== except).slice(0, MAX_LISTED_CHANGES);

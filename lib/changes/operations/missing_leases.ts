@@ -1,4 +1,7 @@
-/** Replaces leases on targets of a plan that the store lost: without them, an unfinished apply would not be resolved. */
+/**
+ * Writes leases again that the store lost while a plan was applied: without a lease on each of its targets, the unfinished apply
+ * would not be resolved.
+ */
 import type { ChangesDeps } from "../deps.ts";
 import { findCarrier } from "../locations.ts";
 import { type OperationLease, readRecord } from "../records.ts";
@@ -11,7 +14,7 @@ import { isGone } from "./host_state.ts";
 import { formatLeaseKey } from "./lease.ts";
 import { recordHostEffect } from "./resolve_restore.ts";
 
-/** A target in the entry of a failure. */
+/** A target in the entry of a failure, and the state that the host had then. */
 interface FailedTarget {
   tenant_id: string;
   target: string;
@@ -36,6 +39,7 @@ export async function writeMissingLeases(
   if (withoutLease.length === 0) return [];
   return recordHostEffect<OperationLease[]>(deps, async ({ tx, ledger }) => {
     const record = await readRecord(tx, first.change_id);
+    // Failures of this apply: their entries follow the taking of its leases.
     const failures = (await ledger.entries(first.change_id, record))
       .filter(({ id, event_type }) => id >= first.number && event_type === "change_apply_failed")
       .flatMap((entry) => (parseEvent(entry).detail.sets ?? []) as readonly FailedTarget[]);

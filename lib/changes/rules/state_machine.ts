@@ -158,7 +158,7 @@ type LateNote = Extract<Command, { type: "note" }>;
 type Consent = Extract<Command, { type: "approve" | "deny" | "withdraw" | "revoke" | "expire" | "lapse" }>;
 
 function decideConsent(change: Change, command: Consent, { intent, actor }: Context): object {
-  // An approved change takes emergency consents until they approve it too, since they also pass windows and a freeze.
+  // An approved change accepts emergency consents until these approve it too: only they let it pass windows and a freeze.
   const isEmergencyAfterApproval = command.type === "approve" && command.emergency && change.status === "approved";
   const next =
     isEmergencyAfterApproval && !isEmergencyApproved(change, intent)
@@ -239,7 +239,7 @@ function decideApproval(
   if (isSigned && !isAnyConsentEnough && countMissing(missing) === missingBefore)
     throw new AppError("not_an_approver", `no rule asks for a consent of ${name} to this change any more`);
   if (!keepsStatus && missing.length > 0) return detail;
-  // During a rollout the change itself is in force on its target.
+  // During a rollout the change itself owns its target, so no other owner is recorded.
   return { ...detail, status: statusIfApproved, ...(statusIfApproved !== "applied" && { target_owner }) };
 }
 
