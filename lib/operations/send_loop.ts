@@ -45,6 +45,7 @@ export interface Sending {
 
 /** Returns the pause after a number of failures: randomly shortened, but at least the pause that the receiver requests. */
 export function retryDelay(failed: FailedAttempt, failures: number, times: SendTimes, random: () => number): number {
+  // The exponent is limited, so that the product stays finite.
   const doubled = Math.min(times.longestRetry, times.firstRetry * 2 ** Math.min(failures, 30));
   return Math.max(random() * doubled, Math.min(failed.retryAfterMs ?? 0, times.longestPause));
 }
@@ -84,7 +85,7 @@ export function startSending<T>(
         storeFailed(error);
         await pause(times.firstRetry);
       }
-      // Waits for the next commit; after a failure no longer than one interval.
+      // Waits for the next commit; after a failure one interval at most, since the unsent items need no new commit.
       while (!(await commits.wait(count, times.poll, stopped.signal)) && !failed);
     }
   };
