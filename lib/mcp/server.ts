@@ -1,7 +1,7 @@
 /**
- * The stateless MCP server. The official SDK is not used: with it the Worker would be a third and an install two thirds larger,
- * and it answers the older era only in event streams, which a Lambda function cannot send. Tests run the protocol's own
- * conformance scenarios for both eras.
+ * The stateless MCP server. The official SDK is not used: it would make the Worker larger by a third and an install by two thirds,
+ * and it answers the older era only in event streams, which a Lambda function cannot send. An era is a group of versions of the
+ * protocol (see `era.ts`). Tests run the protocol's own conformance scenarios for both eras.
  */
 import { maskErrors, createOwnReadsError } from "../changes/read_scope.ts";
 import { type Answer, textAnswer } from "../http/answer.ts";
@@ -96,7 +96,10 @@ const answerInitialize = (call: ToolCall, { params }: Message): object => ({
   instructions: makeInstructions(call),
 });
 
-/** Calls a tool. An error of the tool becomes a result with `isError`, so that the model can read it and correct its input. */
+/**
+ * Calls a tool. An error of the tool becomes a result with `isError`, so that the model can read it and correct its input. `tasks`,
+ * `links`, `prompts`: the client can get tasks, links in results, and requests to open a page for a person.
+ */
 async function callTool(
   call: ToolCall,
   message: Message,
@@ -111,6 +114,7 @@ async function callTool(
   try {
     const { agent, readsOwn } = call.identity;
     if (tool.writes && agent === undefined) throw agentRequired(tool.name);
+    // Only agents can be restricted to their own changes, so there is an agent here.
     if (readsOwn && !tool.ownReads) throw createOwnReadsError(agent!);
     rejectInexactValue(text, (path) => path.replace(/^params\.arguments\./, ""));
     const input = parseInput(readInput(tool, call.deps), args);
