@@ -8,6 +8,7 @@ import type { OperationsDeps } from "../operations/deps.ts";
 /** Finds the speaker; behind a trusted proxy it must be the person whom the proxy names. Errors: 403 `identity_mismatch`. */
 export function findSpeaker(call: Call<OperationsDeps>, author: string | undefined): string | null {
   requirePerson(call, "author", author);
+  // `person` is "" if the proxy names nobody.
   return author ?? (call.identity.person || null);
 }
 

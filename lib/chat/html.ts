@@ -21,7 +21,7 @@ export function renderMessage(turn: Turn): string {
   ].join("");
 }
 
-/** Renders messages as a list; `data-next` is the `before` of the previous page. */
+/** Renders messages as a list; `data-next` is the value of `before` with which older messages are requested. */
 export const renderMessages = (turns: readonly Turn[], next: string | null): string =>
   `<ol role="log"${next === null ? "" : ` data-next="${escapeHtml(next)}"`}>${turns.map(renderMessage).join("")}</ol>`;
 

@@ -56,7 +56,10 @@ const SUGGEST_TASK = createTool({
   },
 });
 
-/** Returns the schema of a draft: a proposal with required rationale, without the fields that a model cannot choose. */
+/**
+ * Returns the schema of a draft: a proposal in which kind, target and rationale are required, without the fields that a model cannot
+ * choose.
+ */
 export function draftFields(deps: Pick<OperationsDeps, "product">) {
   const {
     tier: _,

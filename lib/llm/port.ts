@@ -7,7 +7,7 @@ export interface ToolSpec {
   parameters: Record<string, unknown>;
 }
 
-/** A call of a tool by the model; `input` is not validated yet. */
+/** A call of a tool by the model; its result names the same `id`. `input` is not validated yet. */
 export interface ToolCall {
   id: string;
   name: string;
