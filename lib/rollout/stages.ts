@@ -1,4 +1,7 @@
-/** The field `stages` of a change: the steps of its rollout, the watched KPIs, who feeds it, and what distinguishes users. */
+/**
+ * The field `stages` of a change: the steps of its rollout, the watched KPIs, the agent that feeds samples, and the attribute that
+ * distinguishes users.
+ */
 import * as z from "zod";
 import { line, personName } from "../kit/fields.ts";
 import { once } from "../kit/once.ts";
