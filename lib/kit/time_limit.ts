@@ -1,3 +1,5 @@
+/** Time limits of calls. */
+
 /** Default time limit of a call to another system. */
 export const STEP_LIMIT_MS = 10_000;
 
@@ -16,6 +18,7 @@ export async function runWithTimeLimit<T>(
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeUp = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
+      // First the error of the timeout: an aborted step may reject immediately with its own.
       reject(createError());
       controller.abort();
     }, limitMs);
@@ -39,7 +42,7 @@ export async function isSlowerThan(work: Promise<unknown>, ms: number): Promise<
   }
 }
 
-/** Runs a step as `runWithTimeLimit` does, and also aborts it when `stopping` aborts. */
+/** Runs a step as `runWithTimeLimit` does, and also aborts its signal when `stopping` aborts; the step then ends by itself. */
 export function runUntilStopped<T>(
   stopping: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,
