@@ -58,7 +58,7 @@ export function findUnmappedClaim(issuers: GateIssuers): { issuer: string; claim
   return undefined;
 }
 
-/** A verified token: its subject, and the facts of the request that the file maps to claims. */
+/** A verified token: its issuer, subject and CI run, and the facts of the request that the file maps to claims. */
 export interface CiToken {
   iss: string;
   sub: string;
