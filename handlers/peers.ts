@@ -22,6 +22,7 @@ export const peers = endpoint(
   },
   async (_input, { deps: { link, product } }: Call<LinkDeps>) => {
     if (link) return answer({ peers: await link.peers(), self: link.self });
+    // Without a link the node has neither a peer id nor an address; without a product it has no other names.
     const { instance_id = null, product_id = null } = product?.identity ?? {};
     const product_type = product?.intent.product_type ?? null;
     return answer({ peers: [], self: { peer_id: null, instance_id, product_id, product_type, address: null } });
