@@ -84,6 +84,7 @@ export function newJournal(parts: JournalParts): Journal {
   let pending = parts.pending;
   let failure: WriteFailure | undefined;
   let failedAt = 0;
+  /** True from the report of a failure until a later batch is durable. */
   let isReported = false;
   let running: Promise<void> | undefined;
   const line = createLineWriter();
@@ -193,6 +194,7 @@ export function newJournal(parts: JournalParts): Journal {
     for (const { failed } of waiters) failed(recorded);
     // Another process owns the file: it must not be truncated.
     if (cause instanceof OwnershipLost) return;
+    // If this fails, `recover` tries again.
     await undo().catch(() => undefined);
   };
 
@@ -288,6 +290,7 @@ export function newJournal(parts: JournalParts): Journal {
         recordFailure(error);
         return false;
       }
+      // Zeros that stay are ignored by the next start.
       await files.truncate(active.fd, active.bytes).catch(() => undefined);
       return true;
     },
