@@ -55,7 +55,10 @@ export function requireNamedIntents(
       );
 }
 
-/** Lists the hashes of intents that are needed to check decisions and are not available. */
+/**
+ * Lists the hashes of intents that are needed to check decisions and are not available. The proposal of a minor change is such a
+ * decision, since the intent consents to it.
+ */
 export function listMissingIntents(
   life: readonly RecordedEntry[],
   intents: ReadonlySet<string>,
