@@ -14,8 +14,8 @@ export type Files = Pick<
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "ENOENT";
 
 /**
- * Reads a file's text; undefined when there is no file. `keepByteOrderMark`: the mark stays part of the text. Errors: `TypeError` when
- * it is not UTF-8.
+ * Reads a file's text; undefined when there is no file. A byte order mark is removed unless `keepByteOrderMark` is set. Errors:
+ * `TypeError` when the file is not UTF-8.
  */
 export async function readText(files: Files, path: string, keepByteOrderMark = false): Promise<string | undefined> {
   let bytes: Buffer;
@@ -30,7 +30,7 @@ export async function readText(files: Files, path: string, keepByteOrderMark = f
 
 /**
  * Replaces the file's text durably if it still is `expected` (undefined: no file). Returns false, without a change, when another
- * program wrote in between. A missing folder is made; mode, owner and a symbolic link are preserved. Errors: the signal's reason
+ * program wrote in between; the file is compared without its byte order mark. A missing folder is made; mode, owner and a symbolic link are preserved. Errors: the signal's reason
  * when it has aborted.
  */
 export async function replaceText(
