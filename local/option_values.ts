@@ -42,6 +42,7 @@ export function parseStoreName(value: string): string {
 export function createIntegerParser(min: number, max: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
+    // A number represents each integer of up to 15 digits exactly.
     if (!/^\d{1,15}$/.test(value) || number < min || number > max)
       throw new Error(`must be a whole number from ${min} to ${max}`);
     return number;
@@ -104,6 +105,7 @@ export function parseHostName(value: string): string {
   throw new Error("must be host names separated by commas, without ports");
 }
 
+// Numbers and dots alone are no host name, but a malformed IP address.
 const isHostName = (value: string): boolean =>
   value.length <= 253 && /^(?!\d+(\.\d+)*$)[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/.test(value);
 

@@ -11,8 +11,10 @@ export const certificate: Verb = {
     const params = { path: { change_id } };
     await save(
       await client.download("/api/product/changes/{change_id}/certificate", { params }),
+      // An option with a placeholder has text, or is absent.
       output as string | undefined,
     );
+    // `save` has written the certificate; there is nothing more to print.
     return {};
   },
 };

@@ -15,6 +15,7 @@ export const intentTest: Verb = {
     const { loadIntentFile } = await import("../../intent_file.ts");
     const { testIntent } = await import("../../scenarios/test_intent.ts");
     const { manifest } = await loadIntentFile(intent, intent).catch((error: Error) => {
+      // A file of scenarios (YAML) in place of the intent: the arguments may be in the wrong order.
       if (!error.message.includes("is not valid JSON")) throw error;
       throw new Error(`${error.message}; expected INTENT then SCENARIOS`, { cause: error });
     });
@@ -35,6 +36,7 @@ export const intentDiff: Verb = {
       ["old", "new"].map((name) => loadIntentFile(args[name] ?? "", args[name] ?? "")),
     );
     const differences = diffIntents(old!.intent, next!.intent);
+    // An intent that allows more ends with code 1, so that a script can stop there.
     const isWider = differences.some(({ effect }) => effect === "wider");
     return {
       text: differences.length === 0 ? "both intents allow the same" : differences.map(formatDifference).join("\n"),
