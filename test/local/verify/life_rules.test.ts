@@ -7,55 +7,58 @@ import { person } from "../../support/signed.ts";
 import { applied, approved, consent, type Detail, proposed, recorded, type Step } from "./recorded_life.ts";
 
 const PASSKEYS = { ana: passkey(), bo: passkey() };
-const intentOf = (policy: Detail = {}, principals: Detail = {}) =>
+const makeIntentWith = (policy: Detail = {}, principals: Detail = {}) =>
   parseIntent({ policy: { approvers: ["ana", "bo", "cy"], ...policy }, principals });
 const PRINCIPALS = { ana: person(PASSKEYS.ana), bo: person(PASSKEYS.bo), "agent:x": { kind: "agent" } };
-const BOTH = { ana: { kind: "person", keys: [PASSKEYS.ana.key, PASSKEYS.bo.key] } };
-const FREE = { minor: { kinds: ["config"], targets: ["*"] } };
+const ANA_WITH_TWO_KEYS = { ana: { kind: "person", keys: [PASSKEYS.ana.key, PASSKEYS.bo.key] } };
+const MINOR_ALLOWED = { minor: { kinds: ["config"], targets: ["*"] } };
 const CONTENT: Detail = {
   ...{ tier: "standard", kind: "config", tenant_id: "t1", target: "a", affected_users: 0 },
   ...{ risk: "low", reversible: true, proposer: "pia" },
 };
 
 interface Given {
+  /** Entries of the change; their ids begin with 1. `approved` is a consent of ana, the last that was missing. */
   steps: Step[];
   policy?: Detail;
   principals?: Detail;
   content?: Detail;
   /** Whose key signed an entry, by entry id: signatures that were verified, with the trusted keys if there are any. */
   signed?: Record<number, "ana" | "bo">;
-  over?: Partial<ConsentEvidence>;
+  /** Evidence that differs from that of the other members. */
+  evidence?: Partial<ConsentEvidence>;
 }
 
-function judge({ steps, policy, principals, content = {}, signed = {}, over = {} }: Given): string[] {
-  const intent = intentOf(policy, principals);
-  const keyOf = (name: string): string => parseIntent({ principals: PRINCIPALS }).keys.get(name)![0]!.id;
+/** Returns the findings of the verifier; the intent m names the approvers ana, bo and cy. */
+function judge({ steps, policy, principals, content = {}, signed = {}, evidence = {} }: Given): string[] {
+  const intent = makeIntentWith(policy, principals);
+  const findKeyId = (name: string): string => parseIntent({ principals: PRINCIPALS }).keys.get(name)![0]!.id;
   const life = recorded(steps);
-  const found: string[] = [];
+  const findings: string[] = [];
   const tier = { ...CONTENT, ...content }["tier"];
   const statuses = deriveStatuses(life, tier, () => undefined);
-  const grounds: ConsentEvidence = {
+  const consentEvidence: ConsentEvidence = {
     unsigned: new Set(),
     trustedKeys: undefined,
     intents: new Map([["m", intent]]),
-    signed: new Map(Object.entries(signed).map(([id, name]) => [Number(id), keyOf(name)])),
+    signed: new Map(Object.entries(signed).map(([id, name]) => [Number(id), findKeyId(name)])),
     mandates: [],
     content: { ...CONTENT, ...content },
     isErased: false,
     proposal: {},
-    ...over,
+    ...evidence,
   };
-  requireConsents(life, statuses, grounds, (id, rule, message) => found.push(`${id} ${rule}: ${message}`));
-  return found;
+  requireConsents(life, statuses, consentEvidence, (id, rule, message) => findings.push(`${id} ${rule}: ${message}`));
+  return findings;
 }
 
-/** Returns the finding that a step has too few consents. */
-const few = (id: number, how: string, given: number, needed: number, rest = ""): string[] => [
-  `${id} quorum: it was ${how} with ${given} of ${needed} consents${rest}`,
+/** Returns the finding that the entry `id` has too few consents. */
+const tooFew = (id: number, how: string, received: number, needed: number, suffix = ""): string[] => [
+  `${id} quorum: it was ${how} with ${received} of ${needed} consents${suffix}`,
 ];
 const TWO = { required_approvers: { standard: 2, major: 3 } };
 const URGENT = { emergency: true };
-const GLASS = { break_glass: { approvers: ["eve", "ida"], required: 2 } };
+const EMERGENCY = { break_glass: { approvers: ["eve", "ida"], required: 2 } };
 const urgent = (approver: string, status = "pending_consent", over: Detail = {}) =>
   consent(approver, status, { ...URGENT, ...over });
 const MINOR_ALONE = ["1 quorum: its tier is minor, but its intent requires consent for such a change"];
@@ -65,28 +68,32 @@ const loss: Step = ["loss_accepted"];
 test.each<[consents: string, given: Given, findings: string[]]>([
   ["no entry", { steps: [] }, []],
   ["one consent", { steps: [proposed, approved, applied] }, []],
-  ["none of one that is needed", { steps: [proposed, applied] }, few(2, "applied", 0, 1)],
-  ["one of two", { steps: [proposed, approved], policy: TWO }, few(2, "approved", 1, 2)],
+  ["none of one that is needed", { steps: [proposed, applied] }, tooFew(2, "applied", 0, 1)],
+  ["one of two", { steps: [proposed, approved], policy: TWO }, tooFew(2, "approved", 1, 2)],
   ["one of two, pending", { steps: [proposed, consent("ana")], policy: TWO }, []],
   ["two of two", { steps: [proposed, consent("bo"), approved, applied], policy: TWO }, []],
-  ["the same approver twice", { steps: [proposed, consent("ANA"), approved], policy: TWO }, few(3, "approved", 1, 2)],
+  [
+    "the same approver twice",
+    { steps: [proposed, consent("ANA"), approved], policy: TWO },
+    tooFew(3, "approved", 1, 2),
+  ],
   [
     "two of three, of a major change",
     { steps: [proposed, consent("bo"), approved], policy: TWO, content: { tier: "major" } },
-    few(3, "approved", 2, 3),
+    tooFew(3, "approved", 2, 3),
   ],
   [
     "one, where the entry of the proposal requires two",
     { steps: [["change_proposed", { required_approvers: 2 }], approved] },
-    few(2, "approved", 1, 2),
+    tooFew(2, "approved", 1, 2),
   ],
   [
     "one, where the intent requires two and the entry of the proposal 0",
     { steps: [["change_proposed", { required_approvers: 0 }], approved], policy: TWO },
-    few(2, "approved", 1, 2),
+    tooFew(2, "approved", 1, 2),
   ],
   [
-    "one, where the entry of the proposal states a text",
+    "one, where the entry of the proposal states the number as text",
     { steps: [["change_proposed", { required_approvers: "0" }], approved] },
     ["1 quorum: its required_approvers is not a whole number"],
   ],
@@ -97,34 +104,34 @@ test.each<[consents: string, given: Given, findings: string[]]>([
   ],
   // Under an intent that is not in the file every approver counts; the verdict is then at most `consistent`.
   ["one under an unknown intent", { steps: [proposed, consent("zoe", "approved", { manifest_hash: "x" })] }, []],
-  ["one who may not approve", { steps: [proposed, consent("zoe", "approved")] }, few(2, "approved", 0, 1)],
+  ["one who may not approve", { steps: [proposed, consent("zoe", "approved")] }, tooFew(2, "approved", 0, 1)],
   [
     "an agent",
     { steps: [proposed, consent("agent:x", "approved")], policy: { approvers: ["agent:x"] } },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
-  ["an approver that is not text", { steps: [proposed, consent(5, "approved")] }, few(2, "approved", 0, 1)],
+  ["an approver that is not text", { steps: [proposed, consent(5, "approved")] }, tooFew(2, "approved", 0, 1)],
   [
     "one after a denial",
     { steps: [proposed, ["consent_decision", { decision: "denied", approver: "bo" }], approved], policy: TWO },
-    few(3, "approved", 1, 2),
+    tooFew(3, "approved", 1, 2),
   ],
   [
     "the proposer",
     { steps: [proposed, approved], content: { proposer: "Ana" }, policy: { self_approval: false } },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
   [
     "the person who asked a model to propose",
     { steps: [["change_proposed", { asked_by: "ana" }], approved], policy: { self_approval: false } },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
   ["the proposer, where self-approval is allowed", { steps: [proposed, approved], content: { proposer: "ana" } }, []],
   ["another than the proposer", { steps: [proposed, approved], policy: { self_approval: false } }, []],
   [
     "one outside of the group",
     { steps: [proposed, approved], principals: { ana: { kind: "person", idp: ["g"] } } },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
   [
     "one of the group",
@@ -134,24 +141,24 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     },
     [],
   ],
-  ["one before a loss", { steps: [proposed, consent("bo"), loss, approved], policy: TWO }, few(4, "approved", 1, 2)],
-  ["one that is applied after a loss", { steps: [proposed, approved, loss, applied] }, few(4, "applied", 0, 1)],
+  ["one before a loss", { steps: [proposed, consent("bo"), loss, approved], policy: TWO }, tooFew(4, "approved", 1, 2)],
+  ["one that is applied after a loss", { steps: [proposed, approved, loss, applied] }, tooFew(4, "applied", 0, 1)],
   [
     "one more after the approval",
     { steps: [proposed, approved, consent("zoe", "approved", { from: "approved" })] },
     [],
   ],
   ["one signed", { steps: [proposed, approved], principals: PRINCIPALS, signed: { 2: "ana" } }, []],
-  ["one not signed", { steps: [proposed, approved], principals: PRINCIPALS }, few(2, "approved", 0, 1)],
+  ["one not signed", { steps: [proposed, approved], principals: PRINCIPALS }, tooFew(2, "approved", 0, 1)],
   [
     "one signed by another",
     { steps: [proposed, approved], principals: PRINCIPALS, signed: { 2: "bo" } },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
   [
-    "one without a key where others have",
+    "one without a key, where others have keys",
     { steps: [proposed, consent("cy", "approved")], principals: PRINCIPALS },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
   [
     "one without a key under signed_only: false",
@@ -160,31 +167,31 @@ test.each<[consents: string, given: Given, findings: string[]]>([
   ],
   [
     "one whose signature is wrong",
-    { steps: [proposed, approved], over: { unsigned: new Set([2]) } },
-    few(2, "approved", 0, 1),
+    { steps: [proposed, approved], evidence: { unsigned: new Set([2]) } },
+    tooFew(2, "approved", 0, 1),
   ],
   [
     "one not signed, where a trusted key of the approver is given",
-    { steps: [proposed, approved], over: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) } },
-    few(2, "approved", 0, 1),
+    { steps: [proposed, approved], evidence: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) } },
+    tooFew(2, "approved", 0, 1),
   ],
   [
     "one signed, where a trusted key of the approver is given",
     {
       steps: [proposed, approved],
       signed: { 2: "ana" },
-      over: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) },
+      evidence: { trustedKeys: new Map([["ana", [{ id: "k" } as never]]]) },
     },
     [],
   ],
   [
     "one of a person without a key, signed with another person's key",
     { steps: [proposed, consent("cy", "approved")], principals: PRINCIPALS, signed: { 2: "ana" } },
-    few(2, "approved", 0, 1),
+    tooFew(2, "approved", 0, 1),
   ],
   [
     "one signed with the second of two keys",
-    { steps: [proposed, approved], principals: BOTH, signed: { 2: "bo" } },
+    { steps: [proposed, approved], principals: ANA_WITH_TWO_KEYS, signed: { 2: "bo" } },
     [],
   ],
   // It names a key, but without its intent its signature was not verified, and the intent of the apply lists another key.
@@ -194,23 +201,27 @@ test.each<[consents: string, given: Given, findings: string[]]>([
       steps: [proposed, consent("ana", "pending_consent", { manifest_hash: "x", key: "k" }), applied],
       principals: PRINCIPALS,
     },
-    few(3, "applied", 0, 1),
+    tooFew(3, "applied", 0, 1),
   ],
   [
     "an emergency of one",
-    { steps: [proposed, urgent("eve", "approved", { review_hours: 1 })], policy: GLASS },
-    few(2, "approved", 1, 2, " for an emergency"),
+    { steps: [proposed, urgent("eve", "approved", { review_hours: 1 })], policy: EMERGENCY },
+    tooFew(2, "approved", 1, 2, " for an emergency"),
   ],
-  ["an emergency of two", { steps: [proposed, urgent("ida"), urgent("eve", "approved"), applied], policy: GLASS }, []],
+  [
+    "an emergency of two",
+    { steps: [proposed, urgent("ida"), urgent("eve", "approved"), applied], policy: EMERGENCY },
+    [],
+  ],
   [
     "an emergency of others",
-    { steps: [proposed, urgent("ana"), urgent("bo", "approved")], policy: GLASS },
-    few(3, "approved", 0, 2, " for an emergency"),
+    { steps: [proposed, urgent("ana"), urgent("bo", "approved")], policy: EMERGENCY },
+    tooFew(3, "approved", 0, 2, " for an emergency"),
   ],
   [
     "an emergency without rules",
     { steps: [proposed, urgent("ana", "approved")] },
-    few(2, "approved", 0, 1, " for an emergency"),
+    tooFew(2, "approved", 0, 1, " for an emergency"),
   ],
   [
     "an emergency under an unknown intent",
@@ -219,12 +230,16 @@ test.each<[consents: string, given: Given, findings: string[]]>([
   ],
   [
     "an emergency after the approval",
-    { steps: [proposed, approved, urgent("eve", "approved", { from: "approved", review_hours: 1 })], policy: GLASS },
-    few(3, "approved", 1, 2, " for an emergency"),
+    {
+      steps: [proposed, approved, urgent("eve", "approved", { from: "approved", review_hours: 1 })],
+      policy: EMERGENCY,
+    },
+    tooFew(3, "approved", 1, 2, " for an emergency"),
   ],
+  // Only an entry with review_hours completes an emergency after the approval.
   [
     "an emergency after the approval, without hours for a review",
-    { steps: [proposed, approved, urgent("eve", "approved", { from: "approved" })], policy: GLASS },
+    { steps: [proposed, approved, urgent("eve", "approved", { from: "approved" })], policy: EMERGENCY },
     [],
   ],
   [
@@ -232,27 +247,27 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     { steps: [proposed, consent("mandate:m1", "approved")] },
     ["2 quorum: it was approved by a mandate: the entries of its mandate are not in this file"],
   ],
-  ["a mandate before a loss", { steps: [proposed, consent("mandate:m1"), loss, applied] }, few(4, "applied", 0, 1)],
+  ["a mandate before a loss", { steps: [proposed, consent("mandate:m1"), loss, applied] }, tooFew(4, "applied", 0, 1)],
   [
     "a mandate at the apply",
     { steps: [proposed, consent("mandate:m1"), applied] },
     ["3 quorum: it was applied by a mandate: the entries of its mandate are not in this file"],
   ],
-  ["a minor change", { steps: [proposed, applied], content: { tier: "minor" }, policy: FREE }, []],
+  ["a minor change", { steps: [proposed, applied], content: { tier: "minor" }, policy: MINOR_ALLOWED }, []],
   ["a minor change of no rule", { steps: [proposed, applied], content: { tier: "minor" } }, MINOR_ALONE],
   [
     "a minor change of an agent",
-    { steps: [proposed], content: { tier: "minor", proposer: "agent:x" }, policy: FREE },
+    { steps: [proposed], content: { tier: "minor", proposer: "agent:x" }, policy: MINOR_ALLOWED },
     MINOR_ALONE,
   ],
   [
     "a minor change of an agent, by its entry",
-    { steps: [["change_proposed", { proposer: "agent:x" }]], content: { tier: "minor" }, policy: FREE },
+    { steps: [["change_proposed", { proposer: "agent:x" }]], content: { tier: "minor" }, policy: MINOR_ALLOWED },
     MINOR_ALONE,
   ],
   [
     "a minor change without a proposer",
-    { steps: [proposed], content: { tier: "minor" }, policy: FREE, principals: PRINCIPALS },
+    { steps: [proposed], content: { tier: "minor" }, policy: MINOR_ALLOWED, principals: PRINCIPALS },
     UNVOUCHED,
   ],
   [
@@ -260,7 +275,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     {
       steps: [["change_proposed", { proposer: "pia", authenticated: "claimed" }]],
       content: { tier: "minor" },
-      policy: FREE,
+      policy: MINOR_ALLOWED,
       principals: PRINCIPALS,
     },
     UNVOUCHED,
@@ -270,7 +285,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     {
       steps: [["change_proposed", { proposer: "pia", authenticated: "proxy" }]],
       content: { tier: "minor" },
-      policy: FREE,
+      policy: MINOR_ALLOWED,
       principals: PRINCIPALS,
     },
     [],
@@ -280,7 +295,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     {
       steps: [["change_proposed", { proposer: "ana" }]],
       content: { tier: "minor" },
-      policy: FREE,
+      policy: MINOR_ALLOWED,
       principals: PRINCIPALS,
       signed: { 1: "ana" },
     },
@@ -291,7 +306,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     {
       steps: [["change_proposed", { proposer: "Agent:X", authenticated: "agent" }]],
       content: { tier: "minor" },
-      policy: { minor: { ...FREE.minor, agents: true } },
+      policy: { minor: { ...MINOR_ALLOWED.minor, agents: true } },
       principals: PRINCIPALS,
     },
     [],
@@ -301,7 +316,7 @@ test.each<[consents: string, given: Given, findings: string[]]>([
     {
       steps: [["change_proposed", { proposer: "pia", authenticated: "agent" }]],
       content: { tier: "minor" },
-      policy: FREE,
+      policy: MINOR_ALLOWED,
       principals: PRINCIPALS,
     },
     UNVOUCHED,
