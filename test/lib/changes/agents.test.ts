@@ -28,11 +28,12 @@ const proposeAsAgent = async (api: TestService, fields: object = {}, headers: ob
   (await api.post("propose", { ...PROPOSAL, ...fields }, headers as HeadersInit)).body;
 const newestDetail = async (api: TestService) => JSON.parse((await api.audit()).at(-1).detail);
 
+/** Paths of writes that need a credential. */
 const WRITES = endpoints.filter((endpoint) => isWrite(endpoint) && !endpoint.open).map(({ path }) => path);
 const OPEN_TO_AGENTS = ["/api/product/propose", "/api/product/samples", "/api/product/withdraw", "/mcp"];
 
 describe("every write endpoint, called with an agent's secret", () => {
-  test("the endpoints open to agents are those of the specification", () => {
+  test("only proposals, samples, withdrawals and MCP are open to agents", () => {
     const open = endpoints.filter(({ agents }) => agents).map(({ path }) => path);
     expect(open.sort()).toEqual(OPEN_TO_AGENTS);
   });

@@ -1,4 +1,7 @@
-/** The search for an earlier entry of the same failure, so that automatic rollbacks record a failure once a day. */
+/**
+ * The search for an earlier entry of the same failure, so that automatic rollbacks record a failure once a day. It reads the newest
+ * 50 entries of the change.
+ */
 import { expect, test } from "vitest";
 import { findSameFailure } from "../../../../lib/changes/operations/repeated_failure.ts";
 import { DAY_MS } from "../../../../lib/kit/days.ts";
@@ -7,7 +10,10 @@ const NOW = Date.UTC(2026, 5, 2);
 const FAILURE = { stage: "rollback", error: "down", host: "unknown" } as const;
 const REQUEST = { operation: "rollback", actor: "policy:stages", authenticated: null };
 
-/** Returns the index of the entry that records the same failure; entries are oldest first, `age` in milliseconds. */
+/**
+ * Returns the index of the entry that records the same failure as `FAILURE`; entries are oldest first, `age` in milliseconds. An
+ * entry without own fields is a second old and records exactly this failure.
+ */
 async function findSameIndex(entries: { age?: number; type?: string; detail?: object }[], request: object = {}) {
   const stored = entries.map(({ age = 1000, type = "change_rollback_failed", detail = {} }, id) => ({
     id,

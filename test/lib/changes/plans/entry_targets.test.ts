@@ -4,12 +4,14 @@ import type { AuditEntry } from "../../../../lib/audit/entry.ts";
 import { foldEntries } from "../../../../lib/changes/ledger/verify_record.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
+/** The targets of an entry, in the member `sets` of its detail. */
 type Sets = { target: string }[];
 
 test.each<[string, (sets: Sets) => Sets | undefined]>([
   ["some of the targets", (sets) => sets.slice(1)],
   ["another target", (sets) => [{ ...sets[0]!, target: "a/9" }, ...sets.slice(1)]],
   ["one target more", (sets) => [...sets, { ...sets[0]!, target: "a/9" }]],
+  // JSON omits a member that is undefined.
   ["no targets", () => undefined],
 ])("an entry about an apply or a rollback that names %s is rejected", async (_, edit) => {
   const { api } = await planBench(memorySystems(["a", "b"]));

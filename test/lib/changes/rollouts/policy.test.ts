@@ -10,7 +10,8 @@ import { person, proofFields, requestStatement } from "../../../support/signed.t
 const WATCHED = { kpi: "incident_rate", kind: "binary", good: "down", allowed: 0.01 };
 const plan = (fields: object = {}) => JSON.stringify({ ...STAGES, watch: [WATCHED], ...fields });
 
-test.each([
+/** `stages` is the rule of the intent, `fields` are those of the proposed plan. */
+test.each<[of: string, stages: object, fields: object]>([
   ["another target", { targets: ["limits.*"] }, {}],
   ["a missing KPI that every rollout must watch", { watch: ["csat"] }, {}],
   ["another feeder", { fed_by: ["agent:other"] }, {}],
@@ -75,6 +76,7 @@ test("a signature on a rollout is required of people with keys, for one step and
   const { api, change_id } = await openRollout();
   const signing = makeCore(await restartDeps(api.deps, { intent: { principals, policy } }));
   const { act, exposure, detail } = rolloutClient(signing, change_id);
+  // By ana, who has a key.
   expect((await act(0, "hold")).body.code).toBe("proof_required");
   const sign = async (action: string) => {
     const fields = { change_id, step: 0, action };

@@ -13,6 +13,7 @@ test("a stored proposal omits its id and members with default values", async () 
   const { deps, propose } = await core();
   const { change_id: id } = await propose({ target: "ui.banner", kpi: "csat", expected_delta_k: 0 });
   const { change } = (await deps.store.get("changes", id))!.value;
+  // An expectation of 0 is no default, which is null. `unstated` names the fields that the proposal left to a default.
   expect(Object.keys(change)).toEqual([
     ...[
       "tenant_id",
@@ -32,8 +33,9 @@ test("a stored proposal omits its id and members with default values", async () 
   ]);
 });
 
-test("irreversible changes, quorums of two and absent expectations are read as stored", async () => {
+test("an irreversible change, a quorum of two and an expectation of 0 are read as stored", async () => {
   const { deps, propose } = await core({ intent: { policy: { required_approvers: { major: 2 } } } });
+  // A change that cannot be undone is major.
   const { change_id: id } = await propose({ reversible: false, expected_delta_k: 0 });
   const stored = (await deps.store.get("changes", id))! as { id: string; value: StoredChange };
   expect(stored.value.change).toMatchObject({ reversible: false, required_approvers: 2, expected_delta_k: 0 });

@@ -16,9 +16,10 @@ const listUnreachable = (rules: Partial<Rules>, namesWithKeys?: string[]): strin
     ({ path }) => path.join("."),
   );
 
+/** Nobody who did not consent to the emergency may review it. */
 const REVIEW = ["break_glass.approvers"];
 
-test.each<[string, Partial<Rules>, string[] | undefined, string[]]>([
+test.each<[of: string, rules: Partial<Rules>, namesWithKeys: string[] | undefined, unreachable: string[]]>([
   ["an owners' rule that enough people can meet", { owners: [createOwner(["ana"])] }, undefined, []],
   [
     "an owners' rule for more people than it names, once each",
