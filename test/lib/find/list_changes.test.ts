@@ -28,7 +28,7 @@ test("a list is filtered by each parameter, page by page", async () => {
   expect(new Set(paged)).toEqual(new Set(applied.map(({ id }) => id)));
 });
 
-test("a role needs a name, and an invalid time is rejected", async () => {
+test("a role without a name, an invalid time and an unknown `before` are rejected", async () => {
   const product = await randomLog(13, 1);
   expect((await product.get("runtime?role=proposer")).body).toMatchObject({ error: "person is needed with role" });
   expect((await product.get("runtime?from=yesterday")).status).toBe(400);
@@ -39,6 +39,7 @@ test("a role needs a name, and an invalid time is rejected", async () => {
 test("a page continues after its last change, even if that is no longer in the list", async () => {
   const product = await randomLog(14, 12);
   const first = (await product.get("runtime?kind=config&limit=1")).body;
+  // `next` is the id of the page's last change, which leaves the list now.
   await product.deps.store.transact(async (tx) => {
     const { value } = (await tx.get("changes", first.next))!;
     tx.put("changes", first.next, { ...value, change: { ...value.change, kind: "workflow" } } as never);
@@ -85,7 +86,6 @@ const within = (time: string | undefined, from: string, to: string): boolean =>
 test.each([1, 2, 3])("each filter of a list selects the changes that match in the random log %i", async (seed) => {
   const product = await randomLog(seed, 50);
   const list = async (query: string) => (await product.get(`runtime?${query}`)).body;
-  await list(""); // a list writes the denials of expired changes
   const all = [...(await foldLog(product)).values()];
   const [from, to] = [all[20]!.proposed, all[40]!.proposed];
   const expectSame = async (query: string, isExpected: (change: LoggedChange) => boolean) => {
