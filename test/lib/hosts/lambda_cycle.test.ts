@@ -7,18 +7,19 @@ import { HOUR, pass } from "../../support/clock.ts";
 import { makeLink, openOperations } from "../operations/operations_service.ts";
 
 const INTENT = { policy: { consent_ttl_hours: 1 } };
-const silentPeers = makeLink(() => Promise.reject(new Error("no network")));
+const unreachablePeers = makeLink(() => Promise.reject(new Error("no network")));
 
 test("a successful run returns its results and stores a checkpoint", async () => {
   const { deps, bring } = await openOperations({ intent: INTENT });
   await bring("pending_consent");
   await pass(deps, 2 * HOUR);
   expect(await runSchedule(deps)).toMatchObject({ tick: 1, expired: 1, failed_steps: [], complete: true });
+  // The intent, the proposal and its expiry.
   expect((await readLastCheckpoint(deps))?.length).toBe(3);
 });
 
 test("a failed step fails the run with its name after all other steps", async () => {
-  const { deps, bring, change } = await openOperations({ intent: INTENT, link: silentPeers });
+  const { deps, bring, change } = await openOperations({ intent: INTENT, link: unreachablePeers });
   const pending = await bring("pending_consent");
   await pass(deps, 2 * HOUR);
   await expect(runSchedule(deps)).rejects.toThrow(

@@ -32,6 +32,7 @@ export function mutator(random: Random): (frames: Uint8Array[]) => Uint8Array {
     return join([bytes.slice(0, at), bytes.slice(at + 1 + random(30))]);
   }
 
+  /** Changes the length of the first frame. */
   function changeLength(bytes: Uint8Array): Uint8Array {
     new DataView(bytes.buffer).setUint32(0, random(0x1_0000_0000));
     return bytes;

@@ -25,7 +25,7 @@ const ENTRY = {
 const COLLECTOR_URL = "https://otel.example/v1/logs";
 /** Short timeouts and pauses of the real clock. */
 const TIMES: SendTimes = { timeout: 20, firstRetry: 1, longestRetry: 4, longestPause: 1e9, poll: 1e9 };
-/** Long ones, of the clock of the test. */
+/** Long timeouts and pauses, of the clock of the test. */
 const LONG_TIMES: SendTimes = {
   ...TIMES,
   timeout: 10_000,

@@ -7,6 +7,7 @@ import { openOperations, type OperationsService } from "./operations_service.ts"
 const need = async (service: OperationsService) => (await service.get("/api/state")).body.dimensions.N;
 /** N for a weight of overdue items: it is 0.5 at a weight of 8; a waiting change weighs 4. */
 const valueOf = (weight: number): number => weight / (weight + 8);
+/** A change is overdue after a day of waiting; a task of low priority after seven days. */
 const DAY_HOURS = 24;
 
 describe("N", () => {

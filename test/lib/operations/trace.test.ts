@@ -117,6 +117,7 @@ test("an invalid header is ignored, and without one no trace is sent", async () 
 
 test("a cycle starts a new trace, whichever request triggers it", async () => {
   const { api, host } = await tracedService();
+  // Each complete cycle sends a ping to the target system.
   await runCycle(api.deps);
   expect((await api.post("/api/action/run-now", { action: "cycle" }, traceHeader("a"))).status).toBe(200);
   await runCycle(api.deps);
@@ -153,6 +154,7 @@ test.each([
   const read = async () =>
     open(system.fetch)
       .read(entry, new AbortController().signal)
+      // Only the request counts: the answer is none of Unleash.
       .catch(() => undefined);
   await runInTrace(parseTraceparent(traceHeader("a").traceparent), read);
   expect(system.received.map(({ traceparent }) => readTraceId(traceparent))).toContain(traceId("a"));
