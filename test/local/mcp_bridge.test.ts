@@ -41,6 +41,7 @@ test("both protocol versions pass, with the agent's secret and the headers of th
   expect(await nextMessage()).toMatchObject({ id: 2, result: { resultType: "complete" } });
   sendRequest(3, "initialize", { protocolVersion: "2025-06-18" }, "legacy");
   expect(await nextMessage()).toMatchObject({ id: 3, result: { protocolVersion: "2025-06-18" } });
+  // The second request is tools/call.
   expect(sent[1]!.headers.get("mcp-name")).toBe("product_state");
   input.end();
   await running;
@@ -49,6 +50,7 @@ test("both protocol versions pass, with the agent's secret and the headers of th
 test("a tool name that a header cannot have is sent encoded", async () => {
   const { sendRequest, nextMessage } = await startBridge({ token: SECRET });
   sendRequest(1, "tools/call", { name: "größe ", arguments: {} });
+  // The service has decoded the name, with the space at its end.
   expect(await nextMessage()).toMatchObject({
     id: 1,
     error: { code: -32602, message: expect.stringContaining("Unknown tool: größe ;") },
@@ -102,5 +104,6 @@ test("a cancelled request is aborted and not answered; notifications are not sen
   // The cancelled request has ended without a response.
   expect(await nextMessage()).toMatchObject({ id: 4 });
   expect(await nextMessage()).toBeUndefined();
+  // Requests 1 to 4, and no notification.
   expect(sent).toHaveLength(4);
 });

@@ -17,7 +17,7 @@ const DRAFT = [
   ...["--limits", '{"schema":{"type":"number","maximum":500}}', "--note", "Prices follow\u001b[2J the market."],
 ];
 
-/** Signs like `ssh-keygen`, with the key of a name. */
+/** Signs like `ssh-keygen`, whose last argument is the key: in these tests the signer's name in place of a file. */
 const SIGN_WITH_KEYS: Partial<Io> = {
   run: async (_program, args, statement) => ALL_SIGNERS[args.at(-1) as "una"].sign(statement).signature as string,
 };
@@ -55,6 +55,7 @@ test("a mandate is drafted, signed, narrowed, shown, resumed and revoked", async
   expect((await act(`mandate revoke ${id}`, "una")).out).toMatch(/ended, entry \d+\n$/);
   const { mandate_id: unsigned } = await answer(DRAFT);
   expect((await act(`mandate revoke ${unsigned}`, "bo")).out).toBe(`${unsigned}  ended, removed\n`);
+  // 3: no such mandate.
   expect((await call(["mandate", "show", unsigned])).code).toBe(3);
 });
 

@@ -39,7 +39,7 @@ export interface TestNode extends Client {
   link: CrossLink;
   log: RecordedLog;
   time: ManualTime;
-  /** The address to which other nodes connect. */
+  /** The address to which other nodes connect; port 0 if the node accepts no connections. */
   at: PeerAddress;
   /** Returns the stored insights. */
   insights(): Promise<Insight[]>;
