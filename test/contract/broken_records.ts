@@ -58,6 +58,7 @@ export const brokenRecords: BrokenStores = {
         for (const other of ["a", "b", "c"]) tx.delete(c, other);
       },
     })),
+  // A delete that expects a revision fails if there is no record.
   "a delete of an absent record throws": () =>
     onTx((tx) => ({ delete: (c, id, expected) => tx.delete(c, id, expected ?? 1) })),
   "delete ignores the expected revision": () => onTx((tx) => ({ delete: (c, id) => tx.delete(c, id) })),
@@ -116,9 +117,10 @@ export const brokenRecords: BrokenStores = {
       if (Object.values(members).includes(undefined)) throw new TypeError("undefined");
       return members;
     }),
+  // An id of blanks alone would become empty, and so invalid.
   "ids are trimmed": () => onKeys((c, id) => [c, id.trim() || "_"]),
   "ids are compared without case": () => onKeys((c, id) => [c, id.toLowerCase()]),
-  // The long ids of the contract have 450 characters, and its invalid ones more than 500.
+  // The long ids of the contract have 450 characters. Ids of 1,000 characters or more are not cut, so they stay too long.
   "ids are cut at 449 characters": () => onKeys((c, id) => [c, id.length < 1000 ? id.slice(0, 449) : id]),
   "any id is accepted": () => onKeys((c, id) => [c, id === "" || !id.isWellFormed() || id.length > 500 ? "some" : id]),
   "collections are not separate": () => onKeys((c, id) => [c === "others" ? "things" : c, id]),

@@ -1,7 +1,9 @@
+/** A clock that tests set, and spans of time in milliseconds. */
 import { sampleClock } from "../../lib/changes/confirmed_time.ts";
 import type { Clock } from "../../lib/kit/platform.ts";
 import type { TestDeps } from "./deps.ts";
 
+/** The first time of a test clock. */
 export const START = "2026-01-02T03:04:05.678Z";
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -36,7 +38,10 @@ export function testClock(start: string = START): TestClock {
   };
 }
 
-/** Advances the clock by `ms` and ten more minutes, with a clock sample in between that confirms the first part. */
+/**
+ * Advances the clock by `ms`, takes a clock sample, and advances it by ten more minutes: the next sample then confirms that `ms` have
+ * passed (see `lib/changes/confirmed_time.ts`), as an expiry requires.
+ */
 export async function pass(deps: Pick<TestDeps, "clock" | "integrity" | "store">, ms: number): Promise<void> {
   deps.clock.advance(ms);
   await sampleClock(deps);

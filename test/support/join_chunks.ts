@@ -1,4 +1,4 @@
-/** Joins the chunks of a streamed response. */
+/** Reads a stream of text chunks to its end, and returns them joined. */
 export async function joinChunks(chunks: AsyncIterable<string>): Promise<string> {
   let text = "";
   for await (const chunk of chunks) text += chunk;

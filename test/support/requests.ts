@@ -1,3 +1,5 @@
+/** Makes requests of tests. */
+
 /** Default origin of test requests. */
 export const ORIGIN = "http://127.0.0.1:8420";
 

@@ -131,6 +131,7 @@ async function measurePlainFunction(pool: Pool, count: number): Promise<Rate> {
 /** Runs the benchmark and prints the figures. */
 export async function postgres({ short }: { short: boolean }): Promise<void> {
   const server = await startPostgres();
+  // `startPostgres` has printed why there is none.
   if (!server) return;
   const folder = await mkdtemp(join(tmpdir(), "countersign-bench-"));
   const [rounds, count] = short ? [3, 1500] : [7, 6000];

@@ -55,6 +55,7 @@ export async function createMachine(): Promise<Machine> {
       // The user prometheus may not exist on this machine, and only root can change the owner of a file.
       "install -o prometheus": `install -o ${process.getuid!()}`,
     },
+    // systemctl.mjs reads MACHINE and SERVICE_PORT.
     env: {
       PATH: `${path("usr/local/bin")}:${path("bin")}:${process.env["PATH"]}`,
       MACHINE: root,
