@@ -61,7 +61,7 @@ function nextBelow(number: number): number {
   return Math.max(view.getFloat64(0), -Number.MAX_VALUE);
 }
 
-/** Returns true if a number is a whole multiple of another, by their decimal text. */
+/** Returns true if a number is a whole multiple of `factor`, which is not 0, by their decimal text. */
 export function isIntegerMultiple(number: number, factor: number): boolean {
   const { a, b } = align(readDecimal(number), readDecimal(factor));
   return a % b === 0n;
