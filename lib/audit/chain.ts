@@ -62,6 +62,7 @@ export function createChain(
 ): ChainHead {
   const random = sha256(`${ids.uuid(now)}${crypto.randomUUID()}`).slice(0, 32);
   const head: ChainHead = { origin: `${productId}/audit/${random}`, length: 0, head: FIRST_PREVIOUS_HASH, at: "" };
+  // Revision 0: the commit fails if another process has created the chain meanwhile.
   tx.put("meta", "chain", head, 0);
   return head;
 }
