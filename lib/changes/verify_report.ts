@@ -74,6 +74,7 @@ async function verifyUntilNow(deps: ChangesDeps): Promise<VerifiedChain> {
   return shared.breach || shared.length >= now ? shared : verifyChain(deps);
 }
 
+/** Reads the `current_hash` of an entry; 0 stands for the empty log. */
 async function readHashAt({ store }: ChangesDeps, id: number): Promise<string | undefined> {
   if (id === 0) return FIRST_PREVIOUS_HASH;
   return (await store.get("audit", entryKey(id)))?.value.current_hash;

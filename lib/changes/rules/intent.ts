@@ -24,6 +24,7 @@ const kpiName = () =>
   z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,63}$/, "must be a lower-case word of letters, digits and _")
+    // A member of every object, such as `constructor`.
     .refine((name) => !(name in {}), "is a reserved word");
 
 const kpiSchema = once(() =>
