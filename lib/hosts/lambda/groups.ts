@@ -37,7 +37,7 @@ export function functionGroup({ path, product, ...declaration }: Routed): Group 
   return product ? "product" : "agent";
 }
 
-/** Returns the access with which the store is opened for an endpoint. */
+/** Returns the access with which the store is opened for an endpoint. `/readyz` may write its proof with `read` (function.ts). */
 export function tableAccess(endpoint: Routed): Access {
   const group = functionGroup(endpoint);
   if (group === "docs" || endpoint.path === "/livez") return "none";
