@@ -67,7 +67,8 @@ export const listErrorCodes = (endpoint: DocumentedEndpoint): ErrorCode[] => [
 /** Describes all errors as one response, with the codes of the endpoint's kind as one list and its own as another. */
 function errorResponses(endpoint: DocumentedEndpoint): Record<string, ApiResponse> {
   const { method, open } = endpoint;
-  // The list has all codes that any endpoint of this method may answer, so that all of them share it.
+  // The list has all codes that any endpoint of this method may answer, so that all of them share it. `/:` stands for any path
+  // with a parameter.
   const kindCodes = listKindCodes({ method, path: "/:", product: true, ...(open && { open }) });
   return { default: errorResponse(kindCodes, listErrorCodes(endpoint)) };
 }
