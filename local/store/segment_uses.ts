@@ -34,6 +34,7 @@ export const isUsed = (segment: Segment): boolean => uses.has(segment);
 
 /** Resolves when no read of a file is under way. */
 export async function waitUntilUnused(segment: Segment): Promise<void> {
+  // A loop, since another read may begin before this continues.
   for (let use; (use = uses.get(segment));) {
     const { waiting } = use;
     await new Promise<void>((resolve) => waiting.push(resolve));
