@@ -1,4 +1,4 @@
-/** Facts that an approver could miss: no value, unstated fields, a value that reads as another type. */
+/** Facts that an approver could miss: an automatic apply, no value, unstated fields, a value that reads as another type. */
 import type { ChangeDetail } from "../core/api_types.ts";
 import { describeAutomation } from "../../../lib/changes/rules/automation_words.ts";
 import type { Part } from "../../../lib/wording/part.ts";
