@@ -25,6 +25,7 @@ const approveBy = (approver: string, more: Fields = {}): Step => ["approve", { a
 const APPROVED = [approveBy("ana"), approveBy("cy")];
 const EMERGENCY = approveBy("sam", { emergency: "true", note: "fire" });
 const APPLY: Step = ["apply", { actor: "bo" }];
+/** The requests that bring a change to each state. */
 const STATES: Record<string, Step[]> = {
   pending: [],
   "partly approved": [approveBy("ana")],
@@ -36,6 +37,7 @@ const STATES: Record<string, Step[]> = {
   denied: [["deny", { approver: "bo" }]],
 };
 
+/** The request by which a person performs each action. */
 const REQUESTS: Partial<Record<OfferedAction, (name: string) => Step>> = {
   approve: (approver) => ["approve", { approver }],
   deny: (approver) => ["deny", { approver }],

@@ -72,6 +72,7 @@ describe.each(PROCESSES)("a record restored to an earlier state, read by %s", (_
     adapter.calls.length = 0;
     await editStore(first, (tx) => tx.put("changes", id, earlierRecord));
     const api = await startProcess(first);
+    // A rollback that finds a mismatch decides by the log, which has the earlier rollback.
     expect((await api.act("rollback", id)).body).toMatchObject({ status: 400, code: "illegal_transition" });
     expect(adapter.calls).not.toContain("rollback");
     await api.bring("rolled_back");

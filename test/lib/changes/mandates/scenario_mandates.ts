@@ -1,4 +1,7 @@
-/** Actions on mandates in random scenarios. */
+/**
+ * Actions on mandates in random scenarios, on the service and on the model. `verifyReply` requires success if the model finds no
+ * reason for an error, and otherwise one of the reasons as the error code.
+ */
 import { verifyReply, decide, type Scenario, send } from "./scenario.ts";
 import { toBoundFields } from "./random_mandates.ts";
 import * as model from "./mandate_model.ts";
@@ -29,7 +32,9 @@ export function findSigningErrors(
   const names = model.listSigners(mandate, kind, world);
   const reasons = names.includes(name) ? ["already_decided"] : [];
   if (!model.maySign(name, mandate, world)) reasons.push("not_an_approver");
+  // The keys of una sign unattended, and a mandate needs a person at the key.
   if (name === "una") reasons.push("proof_invalid");
+  // A signature that makes no missing one fewer is rejected.
   const before = model.countMissingSignatures(names, mandate, world);
   const after = model.countMissingSignatures([...names, name], mandate, world);
   return before === after ? [...reasons, "not_an_approver"] : reasons;
@@ -38,6 +43,7 @@ export function findSigningErrors(
 export async function sign(scenario: Scenario, mandate: model.Mandate, name: string): Promise<void> {
   const { world } = scenario;
   const { bounds, created, address, state, id } = mandate;
+  // A draft can be signed for seven days.
   const isNotDraft = state !== "draft" || world.now > created + 7 * DAY;
   const isOutdated = bounds.until <= world.now || address !== world.address;
   const reasons = [

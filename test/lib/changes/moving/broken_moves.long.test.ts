@@ -1,6 +1,6 @@
 /** Moves that fail or crash at each step: at most one store accepts writes, no record is lost, and the move can be repeated. */
 import { expect, test } from "vitest";
-import { readHead } from "../../../../lib/audit/chain.ts";
+import { entryKey, readHead } from "../../../../lib/audit/chain.ts";
 import { exportStore } from "../../../../lib/changes/moving/export_store.ts";
 import { unfenceStore } from "../../../../lib/changes/moving/fence.ts";
 import { migrate } from "../../../../lib/changes/moving/migrate.ts";
@@ -91,7 +91,7 @@ async function failAtEachStep(
     await check(from, to);
     await repeatMove(from, to, { ...deps, sha256 });
     expect(await readHead(to)).toMatchObject({ length: length + 1, origin });
-    const last = (await to.get("audit", String(length + 1).padStart(16, "0")))!.value;
+    const last = (await to.get("audit", entryKey(length + 1)))!.value;
     expect(last).toMatchObject({ event_type: "store_moved", previous_hash: head });
     expect([await isWritable(from), await isWritable(to)]).toEqual([false, true]);
     expect(await from.bulk!.moveState()).toMatchObject({ state: "moved", to: "b" });
@@ -193,6 +193,7 @@ test("while a failed move is cleared, another process can neither load nor clear
   const loading = { state: "loading", move: "left", from: "a", at: "2026-11-16T09:00:00.000Z" } as const;
   const record = (id: string) => ({ collection: "review_due", id, revision: 1, json: json(true) });
   await commit([], { from: undefined, to: loading });
+  // The store is cleared by pages of 100 records.
   const records = Array.from({ length: 150 }, (_, number) => record(String(number).padStart(3, "0")));
   await commit(records, { from: loading, to: loading });
   const errors: unknown[] = [];

@@ -1,4 +1,7 @@
-/** Crashes at each write of a restore or of its recovery: the next process corrects the log and leaves no lease. */
+/**
+ * Crashes at each write of a restore or of its recovery: the next process corrects the log and leaves no lease. The target has
+ * the value 7 after an edit, 2 after the restore, and its original text after a rollback.
+ */
 import { expect, test } from "vitest";
 import type { ProductAdapter } from "../../../../lib/changes/operations/adapter_port.ts";
 import { memoryStore } from "../../../../lib/store/memory.ts";
@@ -80,6 +83,7 @@ async function checkAfterCrash({
   first,
 }: Setup): Promise<void> {
   const api = await start();
+  // By then the lease of the crashed process has expired.
   passTwentyMinutes();
   await api.cycle();
   const [lease] = await leases();

@@ -122,11 +122,12 @@ describe("a rule for some tenants", () => {
       minor: { kinds: ["config"], targets: ["ui.*"], tenants: ["t1", "t2"] },
       owners: [{ targets: ["*"], tenants: ["t2"], approvers: ["fin"] }],
     });
+    const minorToday = 0;
     const explain = (tenant_id: string) =>
       explainNotMinor(
         { kind: "config", target: "ui.x", tenant_id, affected_users: 1, risk: "low", reversible: true },
         policy,
-        0,
+        minorToday,
       );
     expect(explain("t1")).toBeUndefined();
     expect(explain("t2")).toBe("It is not minor: ui.x has owners, who must consent.");
@@ -134,6 +135,7 @@ describe("a rule for some tenants", () => {
   });
 
   test("contradicts another rule only if the other rule applies to all of its tenants", () => {
+    const now = 0;
     const countContradictions = (ownerTenants?: string[], tenants?: string[]) =>
       findContradictions(
         {
@@ -142,7 +144,7 @@ describe("a rule for some tenants", () => {
             owners: [{ targets: ["ui.*"], tenants: ownerTenants, approvers: ["ana"] }],
           }),
         } as Parameters<typeof findContradictions>[0],
-        0,
+        now,
       ).length;
     expect([
       countContradictions(),
@@ -181,6 +183,7 @@ describe("a rule for some tenants", () => {
 });
 
 describe("a denied period", () => {
+  // By UTC it begins and ends an hour earlier, at 23:00 of the day before.
   const DENIED = { from: "2026-12-18T00:00:00+01:00", to: "2027-01-04T00:00:00+01:00" };
   const makeWindows = (deny: object[], allow: object[] = []) => makePolicy({ windows: { deny, allow } }).windows;
   const findOpening = (deny: object[], at: string) => findClosure(makeWindows(deny), Date.parse(at))?.opens_at;

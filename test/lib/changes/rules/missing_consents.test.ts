@@ -72,6 +72,7 @@ test.each<[string, object, Change, object[]]>([
 });
 
 test("an owner without a key is not listed where signatures are required", () => {
+  // By default signatures are required as soon as anybody has keys.
   const keys = { ana: person(passkey()) };
   const rules = { owners: [{ targets: ["*"], approvers: ["ana", "bo"], required: 1 }], approvers: ["ana"] };
   const { intent } = makeIntent({ principals: keys, policy: rules });
