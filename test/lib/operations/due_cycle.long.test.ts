@@ -44,7 +44,7 @@ function sharedStore(): () => Store {
   };
 }
 
-/** Requests to the store in a cycle that checks all records: a limit for new features. */
+/** Maximum requests to the store in a cycle that checks all records, so that new features do not add requests unnoticed. */
 const MAX_REQUESTS_OF_FULL_CYCLE = 96;
 
 const POLICY = {
@@ -133,6 +133,7 @@ test("rows of another version of a projection are not used", async () => {
   expect(await findNextDue(service.deps)).toBeGreaterThan(shared.clock.now());
   await service.deps.store.transact(async (tx) => {
     const { value } = (await tx.get("cursors", "waiting"))!;
+    // A version of the projection `waiting` before the current one, whose rows had another form.
     tx.put("cursors", "waiting", { ...value, version: 3 });
     tx.put("waiting", `pending_consent:${id}`, { since: shared.clock.iso() } as never);
   });
@@ -207,7 +208,7 @@ test("cycles that may be idle do the same work as cycles that check all records"
   expect(due!.entries).toEqual(fullCycles!.entries);
   expect(due!.notices).toEqual(fullCycles!.notices);
   expect(fullCycles!.ticks).toBe(7 * 60);
-  expect(due!.entries.map(([event]) => event)).toEqual(expect.arrayContaining(["change_drifted"]));
+  expect(due!.entries.map(([event]) => event)).toContain("change_drifted");
   expect(due!.ticks).toBeLessThan(fullCycles!.ticks / 2);
 });
 

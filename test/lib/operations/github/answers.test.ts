@@ -35,6 +35,7 @@ const fetchOf = (api: TestService) => async (request: Request) => {
   return new Response(text, { status });
 };
 
+/** Makes answers whose delays before a repetition are not shortened at random. */
 const createAnswers = (deps: TestDeps) => createGithubAnswers(deps, { random: () => 1 });
 
 /** Proposes a release to production and, by default, approves it; returns the id of the change. */
@@ -344,6 +345,7 @@ test("lost deliveries are requested again until one arrives, also after a restar
   await proposeRelease(api, COMMIT);
   // GitHub lists 100 deliveries on a page.
   const lost = Array.from({ length: 110 }, () => github.deploy(PRODUCTION));
+  // Without a receiver the delivery is lost.
   for (const deployment of lost) await github.request(deployment, undefined);
   clock.advance(HOUR);
   const deps = await openDeps({ store: api.deps.store, clock, targets });
