@@ -52,6 +52,7 @@ test.each<[rollout: string, stages: unknown, isPlan: boolean]>([
 type Target = Record<string, unknown>;
 const [A, B, C] = ["a", "b", "c"].map((target) => ({ tenant_id: "t1", target })) as never as [Target, Target, Target];
 
+// A plan has two targets unless `least` says otherwise. A key is the target and its tenant.
 test.each<[what: string, sets: unknown, keys: readonly string[] | undefined, least?: number]>([
   ["two", [A, B], ["a\nt1", "b\nt1"]],
   ["one of two tenants", [A, { ...A, tenant_id: "t2" }], ["a\nt1", "a\nt2"]],
@@ -95,7 +96,7 @@ const proposed: Step = ["change_proposed", { sets: [A, B] }];
 const applied: Step = ["change_applied", { sets: [B, A] }];
 const on = (target: Target, host: string, over: Target = {}): Target => ({ ...target, host, ...over });
 const failed = (event: string, sets: unknown, host: string): Step => [`change_${event}_failed`, { sets, host }];
-/** A target that was rolled back, and that no other change holds now. */
+/** A target that was rolled back; no other change is in force on it now. */
 const taken = { target_holds: null };
 
 test.each<[plan: string, steps: Step[], found: unknown]>([
@@ -201,7 +202,7 @@ test.each<[which: string, steps: Step[], content: Target, isSame: boolean]>([
 });
 
 const NOT_OWNER = "it restores the value of a change that is not in force on its target";
-// `target_held` is the change that had the target before an apply, `target_holds` the one that has it after a rollback.
+// `target_held` is the change in force on the target before an apply, `target_holds` the one after a rollback.
 const own = (event: string, detail: Target = {}, change = "c1"): Step => [event, { target: "a", ...detail }, change];
 const restored = (change = "c1", detail: Target = {}): Step => own("value_restored", detail, change);
 

@@ -74,6 +74,7 @@ test.each(KEYWORDS)("the schema %j matches %j and not %j", (schema, matching, ot
   expect(others.filter((value) => matchesSchema(schema, value))).toEqual([]);
 });
 
+/** Returns a value that is split among users: each share is a name, a value and a size. */
 const split = (shares: unknown, more: object = {}) => ({ $split: { shares }, ...more });
 
 test.each<[string, unknown[], boolean]>([
@@ -167,6 +168,7 @@ const NARROWED: readonly (readonly [before: unknown, after: unknown, isNarrow: b
       [["a"], undefined, false],
       [["a"], ["b", "a"], true],
       [["a", "b"], ["b"], false],
+      // No lists.
       ["a", "a", false],
     ] as const
   ).map(([before, after, isNarrow]) => {

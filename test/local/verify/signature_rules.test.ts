@@ -1,4 +1,7 @@
-/** Tests which signatures of passkeys and SSH keys the verifier accepts. */
+/**
+ * Tests which signatures of passkeys and SSH keys the verifier accepts. Flags of an authenticator: 1 its owner is present,
+ * 4 verified; 8 the key may be backed up, 16 is backed up.
+ */
 import { createPublicKey, generateKeyPairSync, hash, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { parseKeys, type Key } from "../../../local/verify/policy.ts";
@@ -108,7 +111,7 @@ test("nobody can sign for an RSA key with the exponent 1", () => {
     Buffer.from(text, "base64url"),
   );
   const signed = Buffer.concat([data!, hash("sha256", client!, "buffer")]);
-  // With this exponent the padded hash is its own signature.
+  // With this exponent the padded hash is its own signature. The hexadecimal text is the prefix of a SHA-256 hash by PKCS #1.
   const digestInfo = Buffer.concat([
     Buffer.from("3031300d060960864801650304020105000420", "hex"),
     hash("sha256", signed, "buffer"),
@@ -121,7 +124,8 @@ test("nobody can sign for an RSA key with the exponent 1", () => {
 
 test("an elliptic key counts only as an uncompressed point", () => {
   const encoded = Buffer.from(ANA.key.public_key, "base64url");
-  // Byte 26 of the encoding is the form of the point, and the coordinates X and Y of 32 bytes each follow it.
+  // Byte 26 of the encoding is the form of the point, and the coordinates X and Y of 32 bytes each follow it. A compressed
+  // point has the form 2 or 3, as Y is even or odd, and only X.
   const compressed = Buffer.concat([
     encoded.subarray(0, 26),
     Buffer.of(2 + (encoded.at(-1)! % 2)),
