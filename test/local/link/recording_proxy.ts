@@ -1,3 +1,4 @@
+/** A TCP proxy between the two ends of a link, which records the traffic and can cut it. */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import type { PeerAddress } from "../../../local/option_values.ts";
