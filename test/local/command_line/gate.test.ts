@@ -55,6 +55,7 @@ test("--timeout waits for consent, also while the service does not answer", asyn
   };
   const result = await cli.call([...GATE_ARGUMENTS, "--timeout", "60", "--interval", "0.001"], {
     fetch,
+    // The clock of the test would stand still.
     now: Date.now,
   });
   expect(result).toMatchObject({ code: 0, out: `allowed  ${id}\n` });
