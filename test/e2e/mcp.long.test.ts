@@ -65,6 +65,7 @@ async function overStdio(mode: "auto" | "legacy"): Promise<McpClient> {
     bundle: true,
     format: "esm",
     platform: "node",
+    // Bundled CommonJS packages call `require`, which ES modules do not have.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
   });
   const mcpClient = new Client(CLIENT_INFO, { versionNegotiation: { mode } });

@@ -108,6 +108,7 @@ test(
       { checks: { witnesses: { ok: false, reason: expect.stringContaining(b.witness.name) } } },
     ]);
     await propose(a, 10);
+    // The second line of a checkpoint is the length of the log.
     expect(await other.logged("a log that is watched does not continue what was cosigned")).toMatchObject({
       cosigned: expect.stringContaining(`\n${length}\n`),
     });
