@@ -271,6 +271,7 @@ describe.skipIf(!browser)("signed consent in the console", () => {
     const firstTime = await readStatementTime();
     // The statement is built again in the page, without the service.
     await page.route("**/api/**", (route) => route.abort());
+    // Six minutes.
     await page.clock.fastForward("06:00");
     await page.clock.runFor(20_000);
     await expect.poll(readStatementTime).toBeGreaterThan(firstTime + 5 * 60_000);
