@@ -58,6 +58,7 @@ async function nextUndurableEntry(deps: TestDeps): Promise<AuditEntry> {
 }
 
 const expectNoBreach = async ({ deps }: { deps: TestDeps }): Promise<void> => {
+  // Two integrity scans are at least 5 s apart.
   deps.clock.advance(60_000);
   await scanIntegrity(deps);
   expect(deps.integrity.breach).toBeUndefined();
