@@ -66,7 +66,7 @@ async function expectSuccess(reply: Promise<Reply>): Promise<Reply["body"]> {
 
 const erase = (change_id: string) => expectSuccess(api.post("erase", { change_id, actor: "dpo", note: "asked for" }));
 
-/** Creates copies of a change wherever the service stores any: in a reply to a key, in a chat, and in the result of a task. */
+/** Sends requests whose results may be stored with content of the change: a dry run under a key, a chat message, and a task. */
 async function createCopies(change_id: string): Promise<void> {
   await expectSuccess(api.post("apply", { change_id, dry_run: "true" }, { "idempotency-key": "rehearsed" }));
   await expectSuccess(

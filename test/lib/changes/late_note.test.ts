@@ -10,6 +10,7 @@ test("a late note added during a rollback is stored, and the rollback succeeds",
   // A late note states a rationale only where there is none.
   const change_id = await api.bring("applied", { rationale: "" });
   const [rollbackBegan, mayEnd] = [makeBarrier(), makeBarrier()];
+  // The first rollback on the target system waits until the test lets it end.
   adapter.on("rollback", () => (rollbackBegan.open(), mayEnd.opened), 1);
   const rollback = api.post("rollback", { change_id });
   await rollbackBegan.opened;
