@@ -32,7 +32,7 @@ class QuickFirst extends BaseSequencer {
 export default defineConfig({
   root: join(import.meta.dirname, "../.."),
   plugins: [lasting],
-  // Tests use this `once`, which computes values again for each test, so that mutants in them are reached.
+  // Replaces lib/kit/once.ts: values are computed again for each test or for each file (see setup.ts), so that tests run their code.
   resolve: { alias: [{ find: /^.*\/once\.ts$/, replacement: join(import.meta.dirname, "once.ts") }] },
   test: {
     include: group.tests,
