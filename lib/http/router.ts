@@ -59,6 +59,7 @@ export function createRouter<D extends HttpDeps>(
       new AppError("not_found", endpointsByPath.has("/docs") ? `${message}; see ${base}/docs` : message),
     );
   }, "other");
+  // A path with `/` at its end goes to the router: here it would find an endpoint whose parameter is missing.
   const findDispatch = (path: string): Handler | undefined =>
     path.endsWith("/")
       ? undefined
