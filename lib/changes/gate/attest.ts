@@ -43,7 +43,10 @@ export async function attest(deps: ChangesDeps, changeId: string, { signer, publ
   return signEnvelope(PAYLOAD_TYPE, canonicalJson(statement), { signer, sha256: deps.sha256 });
 }
 
-/** Returns the commit that a change releases; undefined for a change that is no release. Errors: 409 `not_in_force`. */
+/**
+ * Returns the commit that a change releases; undefined for a change that is no release. A release sets one target, of kind `config`,
+ * whose value no target system sets, since other tools ask for it. Errors: 409 `not_in_force`.
+ */
 function findHead({ product }: Transaction, change: Change): string | undefined {
   const [entry, ...others] = listEntries(change);
   if (!entry || others.length > 0 || change.kind !== "config") return undefined;

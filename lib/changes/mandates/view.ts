@@ -36,7 +36,9 @@ export async function viewMandate(sources: ViewSources, mandate: MandateRecord):
   const { evidence, at, product } = sources;
   const { mandate_id, revision, created_at, signed_at, note, systems, signatures, bounds, suspension } = mandate;
   const status = await judgeMandate(sources, mandate);
+  // Without `policy.mandates` there are no effective bounds, and the mandate's own are shown.
   const effective = status.bounds ?? bounds;
+  // An accepted loss of the log's end after a mandate became active suspends it, without an entry of its own.
   const isSuspendedByLoss = mandate.state === "active" && (await sources.findLastLossId()) > mandate.counts_from;
   const isExpired = mandate.state !== "draft" && effective.until <= at;
   const isSuspended = suspension !== null || isSuspendedByLoss;
