@@ -55,7 +55,7 @@ export async function openCrossLink(options: CrossLinkOptions): Promise<CrossLin
     return pendingAnswer.catch(() => errorAnswer(500, "internal", "internal error; the peer's log has it"));
   };
 
-  /** Asks a peer; if another connection replaces this one meanwhile, the question is asked again there. */
+  /** Makes a contact that asks over a connection, and again over the one that has replaced it if the first question fails. */
   const toContact = (connection: Connection): Contact => ({
     peer: connection.peer!,
     ask: (message, body) =>

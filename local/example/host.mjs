@@ -6,6 +6,7 @@ const path = process.argv[2] ?? "data/product_config.json";
 let current = new Map();
 
 async function react() {
+  // The file is absent until the first apply.
   const text = await readFile(path, "utf8").catch((error) => (error.code === "ENOENT" ? "" : Promise.reject(error)));
   const { values = {} } = JSON.parse(text.trim() || "{}");
   const next = new Map();

@@ -93,7 +93,7 @@ export async function verifyExport(
     if (contentsCheck && isContentLine(line)) return addFinding(contentsCheck.checkContent(line, number));
     const chainFinding = verifyLine(chain, line);
     addFinding(chainFinding && { ...chainFinding, line: number });
-    // A line whose hashes are not hex digits is read as an entry and has no `chain.last`: for contents it counts as no entry.
+    // An entry whose hashes are not hex digits leaves `chain.last` undefined. The check of contents treats it as no entry.
     for (const finding of contentsCheck?.checkEntry(chain.last && chain.entry, number) ?? []) addFinding(finding);
     const { entry } = chain;
     if (entry) for (const check of entryChecks) addFinding(check(entry, number));
@@ -111,6 +111,7 @@ export async function verifyExport(
       const lineState = index === lines.length - 1 ? lastState : "ended";
       const damage = findDamage(line, number, lineState);
       if (damage !== undefined) throw new Unreadable(`this is not an export as the service sent it: ${damage}`);
+      // `isText`: the batch is UTF-8 as a whole. If not, its lines are checked alone; they have one character for each byte.
       const isReadable = lineState === "ended" && (isText || isUtf8(Buffer.from(line, "latin1")));
       try {
         // An unreadable line is checked as an empty one, which is no entry.
@@ -128,6 +129,7 @@ export async function verifyExport(
   if (number === 0) throw new Unreadable("there is nothing to verify: the file is empty");
 
   for (const finding of contentsCheck?.finish() ?? []) addFinding(finding);
+  // Restores the text of the origin from its bytes.
   const origin = Buffer.from(chain.origin ?? "", "latin1").toString();
   for (const finding of [...evidence.findings, ...witnessReport.findings]) addFinding(finding);
   for (const state of states) addFinding(findStateMismatch(state, { origin, entries: chain.lines, losses }));
