@@ -78,6 +78,7 @@ test("proposals, decisions, applies, reads and downloads have typed responses", 
   const listed = await client.get("/api/product/runtime", { params: { query: { status: "applied", limit: 1 } } });
   expect(listed.changes.map((change) => change.change_id)).toEqual([change_id]);
   const exported = await client.download("/api/product/audit", { params: { query: { format: "jsonl" } } });
+  // The intent, the proposal, the consent and the apply.
   expect((await exported.text()).trim().split("\n")).toHaveLength(4);
 });
 
@@ -89,6 +90,7 @@ test("a proposal whose response is lost is sent again and creates one change", a
   const keys = requests.map(({ headers }) => headers.get("idempotency-key"));
   expect(keys.slice(0, 3)).toEqual(Array(3).fill(keys[0]));
   expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+  // The fourth request is the read.
   expect(keys[3]).toBeNull();
   await client.post("/api/product/propose", { body: CONFIG });
   expect(requests.at(-1)!.headers.get("idempotency-key")).not.toBe(keys[0]);

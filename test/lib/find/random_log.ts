@@ -54,6 +54,7 @@ export interface LoggedChange {
   proposer: string;
   status: string;
   proposed: string;
+  /** The time of each approval, by approver. */
   approvers: Map<string, string>;
   denier?: string;
   denied?: string;
@@ -81,6 +82,7 @@ export async function foldLog({ get }: TestService): Promise<Map<string, LoggedC
     if (!change) continue;
     if (event_type === "consent_decision") {
       if (facts.decision === "approved") change.approvers.set(facts.approver, timestamp);
+      // An expiry also has a time, but nobody who denied.
       else Object.assign(change, { denied: timestamp, ...(facts.decision === "denied" && { denier: facts.approver }) });
       change.status = facts.status ?? change.status;
     }

@@ -54,6 +54,7 @@ const CASES: [name: string, values: GovernedValue[]][] = [
   ["no value", []],
 ];
 
+/** Users of whom some lack one attribute or both. */
 const CONTEXTS = Array.from({ length: 60 }, (_, user) => ({
   ...(user % 4 > 0 && { userId: `user-${user}` }),
   ...(user % 3 > 0 && { company: `company-${user}` }),
@@ -91,6 +92,7 @@ test.each([
       { sha256: portableSha256, mayCache: () => true },
     );
   const choose = createChoice();
+  // The second response to a context comes from the cache.
   for (const context of [...CONTEXTS, ...CONTEXTS]) {
     const parsed = readContext(context);
     expect(choose(parsed)).toEqual(createChoice()(parsed));

@@ -58,10 +58,12 @@ test.each(WRONG_TOKENS)("%s that is wrong is counted, and answered after 250 ms"
   expect(api.waits.map(({ ms }) => ms)).toEqual([250]);
   expect([isAnswered, api.countWrong()]).toEqual([false, 1]);
   for (const { end } of api.waits) end();
+  // `whoami` tells every caller what it may do.
   expect((await reply).status).toBe(path.includes("whoami") ? 200 : 401);
 });
 
-test.each<[string, Record<string, string>, number]>([
+/** MCP answers 403 to each request with the admin token's header. */
+test.each<[credentials: string, headers: Record<string, string>, status: number]>([
   ["a wrong bearer with a valid read token", { authorization: "Bearer x", "x-svc-read-token": READ }, 200],
   ["a wrong bearer with a person's name", { authorization: "Bearer x", "x-user": "ana" }, 200],
   ["a wrong admin token with an agent's secret", { authorization: `Bearer ${AGENT}`, "x-svc-admin-token": "x" }, 403],
@@ -129,6 +131,7 @@ test("the log has at most one line a second, with the number of wrong tokens and
     message: "a token was sent that is nobody's",
     fields: { path: "/api/product/kpi", requests },
   });
+  // The first request is logged immediately, and requests 2 to 6 a second later; the seventh waits for the next line.
   expect(api.warnings).toEqual([warning(1), warning(5)]);
   expect(api.countWrong()).toBe(7);
   expect(JSON.stringify(api.warnings)).not.toContain("gue55ed");

@@ -1,4 +1,4 @@
-/** Responses of compatible servers that differ from the protocol are accepted. */
+/** Responses of compatible servers that differ from the protocol are accepted, and requests omit what such servers reject. */
 import { expect, test } from "vitest";
 import { requireText } from "../../../lib/llm/converse.ts";
 import { openAiLlm } from "../../../lib/llm/openai.ts";

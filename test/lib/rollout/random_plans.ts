@@ -9,7 +9,7 @@ export interface RandomFeed {
   state: RolloutState;
 }
 
-/** Returns the feed of a seed. Its totals are possible, since users have one of three values; about 1 in 30 is corrupted. */
+/** Returns the feed of a seed. Its totals can occur, since they are sums over users; about 1 in 30 is corrupted. */
 export function randomFeed(seed: number): RandomFeed {
   const random = dice(seed);
   const pick = <T>(list: readonly T[]): T => list[random(list.length)]!;
@@ -52,14 +52,15 @@ export function randomFeed(seed: number): RandomFeed {
     n: number,
     successRate: number,
   ): Totals => {
-    // The users are in three groups, each with one value per user; of a binary KPI, the first group are the successes.
+    // The users are in three groups, whose users all have one value. The first has `successRate` of them, and in a binary KPI it
+    // is the successes; the second has 0.7 of the others; the third has the rest.
     const sums = { sum: 0, sum2: 0, per: 0, per2: 0, cross: 0 };
     let remaining = n;
-    for (const part of [successRate, 0.7, 1]) {
-      const users = Math.floor(remaining * part);
+    for (const share of [successRate, 0.7, 1]) {
+      const users = Math.floor(remaining * share);
       remaining -= users;
       const [low, high] = bounds;
-      const success = part === successRate ? 1 : 0;
+      const success = share === successRate ? 1 : 0;
       const x = kind === "binary" ? success : between(low, low + (high - low) * pick([0.1, 0.5, 1]));
       const y = between(...per_bounds);
       sums.sum += users * x;
@@ -70,8 +71,8 @@ export function randomFeed(seed: number): RandomFeed {
     }
     const { sum, sum2, ...rest } = sums;
     const totals = { n, sum, ...(kind !== "binary" && { sum2 }), ...(kind === "ratio" && rest) };
-    const corrupted = pick(Object.keys(totals)) as keyof typeof totals;
-    return random(30) === 0 ? { ...totals, [corrupted]: (totals[corrupted] ?? 0) * 3 - 1 } : totals;
+    const member = pick(Object.keys(totals)) as keyof typeof totals;
+    return random(30) === 0 ? { ...totals, [member]: (totals[member] ?? 0) * 3 - 1 } : totals;
   };
 
   const makeCell = (watched: WatchedKpi, { share }: Step): Cell => {

@@ -27,6 +27,7 @@ test("flags and search return each entry of a plan until the plan is rolled back
     expect(await find(`target:${entry.target}`)).toEqual([body.change_id]);
     expect(await find(`tenant:${entry.tenant_id}`)).toEqual([body.change_id]);
   }
+  // The tenant of the plan itself is t1, but only t2 gets this value.
   expect((await readFlag({ ...SETS[1]!, tenant_id: "t1" })).errorCode).toBe("FLAG_NOT_FOUND");
   await api.must("rollback", body.change_id);
   expect(await Promise.all(SETS.map(readFlag))).toMatchObject(SETS.map(() => ({ errorCode: "FLAG_NOT_FOUND" })));

@@ -10,6 +10,7 @@ import { restartDeps } from "../../../support/deps.ts";
 import { AGENTS, STAGES, totals } from "../../../support/rollouts.ts";
 import { INITIAL_TEXT, openRolloutOnTarget } from "../../../support/target_rollout.ts";
 
+/** Totals by which the KPI is worse than the rollout allows, so that its rule rolls it back. */
 const WORSE = totals(100_000, 1000, [0.1, 0.2]);
 
 test("each advance is set and verified before it is recorded; the last one sets the value", async () => {
@@ -22,6 +23,7 @@ test("each advance is set and verified before it is recorded; the last one sets 
   expect([share(), await exposure()]).toMatchObject([5000, { step: 1, share: 5000 }]);
   const { ordered, ...advanced } = await detail("stage_advanced");
   expect(advanced).toMatchObject({ to: 1, reason: "budget", actor: "policy:stages", rule: "cs1" });
+  // `ordered` is the id that the next entry had when the advance was ordered: that of this entry, since none came in between.
   expect(ordered).toBe((await api.audit()).length);
   await completeStep(1);
   expect([text(), await exposure(), await leases()]).toMatchObject(["true", { step: 2, share: 10_000 }, []]);
@@ -36,15 +38,14 @@ test.each([0, 1, 2])("a rollback by a person at step %i restores the exact previ
 });
 
 test("an automatic rollback restores the exact text while an advance is unanswered", async () => {
-  const { api, change_id, feedNow, completeStep, text, faults, leases, events, passHours } =
-    await openRolloutOnTarget();
+  const { api, change_id, feedNow, completeStep, text, faults, leases, events } = await openRolloutOnTarget();
   faults.push("lost request");
   expect(await completeStep()).toEqual({ advanced: [], rolled_back: [] });
   expect(await leases()).toMatchObject([{ operation: "stage", state: "unanswered" }]);
-  passHours(1 / 60);
   expect(await feedNow(WORSE)).toEqual({ advanced: [], rolled_back: [change_id] });
   expect([text(), await leases()]).toEqual([INITIAL_TEXT, []]);
   expect((await events()).slice(-2)).toEqual(["stage_stopped", "change_rolled_back"]);
+  // Level L4: a rule decided, and no person.
   const { level_L4, rollbacks_rollout, rollbacks_person = 0 } = await readTotalCounts(api.deps);
   expect([level_L4, rollbacks_rollout, rollbacks_person]).toEqual([1, 1, 0]);
 });
@@ -208,6 +209,7 @@ describe("an advance", () => {
       await openRolloutOnTarget();
     const { compareAndSet } = system;
     const before = text()!;
+    // Unlike `edits` of the memory target, these come right after a write.
     system.compareAndSet = async (...request) => {
       const result = await compareAndSet(...request);
       pendingEdits.shift()?.();

@@ -14,6 +14,7 @@ import { inLong, inShort } from "../../../support/run_length.ts";
 import { restartDeps, type TestDeps } from "../../../support/deps.ts";
 import { openOperations } from "../operations_service.ts";
 
+/** A cursor before the first event of every kind. */
 const BEGINNING = { audit: 0, growth: 0, notice: 0, tick: 0 };
 /** The test clock starts on 2026-01-02 at 03:04:05.678 UTC. */
 const TTL = { consent_ttl_hours: 40, approval_ttl_hours: 80 };
@@ -25,7 +26,7 @@ async function listNotifications(deps: TestDeps, ...types: Notification["type"][
   return all.filter((notification) => notification !== undefined).filter(({ type }) => types.includes(type));
 }
 
-/** Advances the clock so that the time counts as certain, and runs a cycle. */
+/** Advances the clock by `ms` and ten more minutes, so that `ms` count as certain, and runs a cycle. Comments omit the minutes. */
 async function runCycleLater(deps: TestDeps, ms: number): Promise<void> {
   await pass(deps, ms);
   await runCycle(deps);
@@ -76,6 +77,7 @@ inLong(test)("each of many changes is announced once, the first to expire first,
   const ids: string[] = [];
   for (let count = 0; count < 25; count++) {
     ids.push((await svc.propose({ target: `ui.a${count}` })).change_id);
+    // Up to five changes in a row have the same time.
     if (count % 5 === 0) svc.deps.clock.advance(MINUTE);
   }
   // Approved changes expire in the order of their decisions, not of their proposals.
@@ -96,6 +98,7 @@ inLong(test)("a change that is decided in time or has no limit is not announced"
   const svc = await openOperations({ intent: { policy: { consent_ttl_hours: 40 } } });
   const { change_id } = await svc.propose();
   await svc.must("deny", change_id);
+  // Without `approval_ttl_hours` an approved change never expires.
   await svc.bring("approved", { target: "ui.b" });
   await runCycleLater(svc.deps, 35 * HOUR);
   await runCycleLater(svc.deps, 1000 * HOUR);
@@ -179,6 +182,7 @@ inShort(test)(
   async () => {
     const svc = await openOperations();
     await svc.bring("applied");
+    // Entry 3 is the consent.
     const key = entryKey(3);
     const sound = (await svc.deps.store.get("audit", key))!.value;
     const edit = (detail: string) => svc.deps.store.transact((tx) => tx.put("audit", key, { ...sound, detail }));
@@ -197,7 +201,7 @@ inShort(test)(
     await edit(sound.detail);
     const repaired = await restartDeps(svc.deps);
     await runCycleLater(repaired, MINUTE);
-    // A process that was not restarted still reports the breach.
+    // The process that was not restarted still knows the breach, and does not notify it again.
     await runCycleLater(broken, MINUTE);
     expect(await listNotifications(repaired, "breach.found")).toEqual([first]);
     await edit('{"approver":"mallory"}');
@@ -225,7 +229,7 @@ inShort(test)("a record that does not match the log is notified once per episode
   expect(JSON.stringify(first)).not.toContain("Ignore");
 
   const restarted = await restartDeps(svc.deps, { publicUrl });
-  // The new process has not found the mismatch yet.
+  // The new process has not found the mismatch yet, and must not take it for repaired.
   await noticeMismatches(restarted);
   await runCycleLater(restarted, MINUTE);
   await runCycleLater(restarted, MINUTE);
