@@ -1,10 +1,11 @@
-/** Outcomes: the realised movement of a KPI, compared with the expected one. */
+/** Outcomes: the realised movement of a KPI, compared with the expected one. Verdicts are final at the horizon, after 7 days. */
 import { expect, test } from "vitest";
 import type { Client } from "../../support/client.ts";
 import { DAY, HOUR } from "../../support/clock.ts";
 import type { Fields } from "../../support/requests.ts";
 import type { Open } from "../http_contract.ts";
 
+/** `expected` and `realised` are gains: a fall of `incident_rate` or `sales_cycle_days_p50` is positive. */
 type Case = [
   kpi: string,
   before: number,
@@ -30,7 +31,7 @@ const CASES: Case[] = [
   ["csat", 4, undefined, 3.5, -0.5, "regressed"],
 ];
 
-/** Feeds a KPI, then applies a change that names it. */
+/** Feeds KPIs, if there are any, then applies a change. Returns its id. */
 async function applyChange(api: Client, before: Fields, change: Fields): Promise<string> {
   if (Object.keys(before).length > 0) await api.post("kpi", before);
   return api.bring("applied", change);
@@ -223,6 +224,7 @@ export function outcomeRules(open: Open): void {
     const fields = { tenant_id: "t1", expected_delta_k: 1 };
     const applyAndReadOutcome = async (kpi: string) =>
       (await api.change(await applyChange(api, {}, { ...fields, target: `ui.${kpi}`, kpi }))).outcome;
+    // The trend is the gain in the 30 days before the apply: 40 was still the value when they began.
     expect(await applyAndReadOutcome("sales_cycle_days_p50")).toMatchObject({
       baseline: 36,
       baseline_age_hours: 2.5,
@@ -236,6 +238,7 @@ export function outcomeRules(open: Open): void {
       scope: "other_tenant",
     });
     expect(await applyAndReadOutcome("nrr_quarterly")).toMatchObject({ baseline_age_hours: null, scope: "product" });
+    // A day after the first feed of csat.
     api.advance(DAY - 2.5 * HOUR);
     await api.post("kpi", { csat: 4.5 });
     expect(await applyAndReadOutcome("csat")).toMatchObject({
