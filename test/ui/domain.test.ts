@@ -1,4 +1,4 @@
-/** Results that the console computes itself agree with the service. */
+/** Functions of the console without its pages: checks of entries, sentences, allowed actions, values, drafts and formats. */
 import { expect, test } from "vitest";
 import { entryHash, FIRST_PREVIOUS_HASH } from "../../lib/audit/entry_hash.ts";
 import { sha256 } from "../../local/node_ports.ts";
@@ -162,10 +162,12 @@ test("actions are listed as the service allows them, and others with their reaso
     ],
   };
   const change = { ...CHANGE, caller, missing: [{ ...quorum(2), of: ["ana", "bo"] }], approvals: [consent("cy")] };
+  // A review has two verdicts; a restore is offered next to the drift instead.
   expect(listAllowedActions(change as ChangeDetail)).toEqual(["accept_emergency", "reject_emergency", "deny"]);
   expect(listObstacles(change as ChangeDetail)).toEqual([
     ["Can't approve", "eve is not among the intent's approvers. It can be approved by ana or bo."],
     ["Can't apply yet", "0 of 2 consents; apply is for bo, and eve is not one of them."],
+    // The approval of cy: both of the two required ones are still missing.
     ["Not counted", "1 approval does not count under the intent in force."],
   ]);
 });
