@@ -13,7 +13,9 @@ import { exportLog, realLog } from "./real_log.ts";
 /** An Ed25519 key pair. */
 export interface SigningKey {
   privateKey: KeyObject;
+  /** The 32 bytes of the public key. */
   raw: Buffer;
+  /** The public key as PEM. */
   pem: string;
 }
 
@@ -32,12 +34,13 @@ export const makeSigner = ({ privateKey, raw }: SigningKey): CheckpointSigner =>
 
 export type World = Awaited<ReturnType<typeof makeWorld>>;
 
-/** Makes a log of 200 entries with signed checkpoints, an older copy of its store, another log, and a foreign key. */
+/** Makes a log of 200 entries with signed checkpoints, a copy of its store at some 180 entries, another log, and a foreign key. */
 export async function makeWorld() {
   const [key, otherKey] = [newKey(), newKey()];
   let older: Store | undefined;
   const { deps } = await realLog(200, {}, async ({ deps }) => {
     const { length } = await storeCurrentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
+    // The last of these copies stays.
     if (length <= 180) older = await copyStore(deps.store);
   });
   const { note } = await storeCurrentCheckpoint({ ...deps, checkpointSigner: makeSigner(key) });
