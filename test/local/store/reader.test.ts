@@ -17,12 +17,14 @@ function makeReader(...operations: string[]) {
     return bytes.copy(buffer, 0, position, position + length);
   };
   const locations = operations.map((_, index) =>
+    // A location is a file number and an offset.
     packLocation(FILE, Buffer.byteLength(operations.slice(0, index).join(""))),
   );
   const reader = newReader({ read } as Files, () => ({ fd: 3, path: "journal" }) as Segment, []);
   return { reader, locations, calls: () => calls };
 }
 
+/** Returns the text of an operation in the journal; a tab ends it. */
 const operation = (id: string, value: unknown, end = "\t"): string =>
   `${JSON.stringify(["notes", id, 1, value])}${end}`;
 const LONG = "x".repeat(9000);

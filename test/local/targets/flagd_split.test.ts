@@ -112,7 +112,8 @@ test.skipIf(typeof reader === "string").each([
 ])("over %s: the stock reader gives the new value to each share, and to no other user", async (_, text, value) => {
   const { adapter, change, setStep, evaluate, read } = await openFlagdFile(text, value);
   const [before, withoutUnitBefore] = [await evaluate(USERS), await evaluate(USERS_WITHOUT_UNIT)];
-  // Another copy of the file, in which all users get the new value: a definition without steps, a plain value by all its steps.
+  // In another copy of the file all users get the new value. A definition is applied there without steps, a plain value takes all
+  // its steps.
   const complete = await openFlagdFile(text, value);
   await complete.adapter.apply(
     { ...complete.change, ...(typeof value === "object" && { stages: undefined }) },
@@ -212,6 +213,7 @@ test.each([
       ok: false,
       reason: expect.stringContaining(reason),
     });
+    // Some reasons need only the change, others the file.
     const found = adapter.check!(change) ?? (await adapter.reader!(change)!(neverAborted)).problem;
     expect(found).toContain(reason);
     expect(await read()).toBe(text);
