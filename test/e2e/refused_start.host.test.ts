@@ -11,6 +11,7 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
     const { stdout, stderr, ended } = await launch(cwd, args, env);
     const { code } = await ended;
     expect(stdout).toEqual([]);
+    // Lines of the log are JSON.
     return { code, reported: stderr.filter((line) => !line.startsWith("{")) };
   }
 
@@ -109,6 +110,7 @@ describe.concurrent("a failed start prints one line on standard error:", () => {
         `ui_server: --port ${port}: something listens there already on 127.0.0.1; stop it, or choose another --port`,
       ],
     });
+    // The start that failed used this state too, the default one.
     await serve(cwd);
   });
 
