@@ -26,7 +26,7 @@ function printFigures(mandated: MonthFigures, without: MonthFigures): void {
 }
 
 test("a rollback, a low KPI or a contested value suspends the mandate in one cycle", async () => {
-  // In a long run each kind of loss comes every fifth day, in a short one every day.
+  // `every`: days between losses of one kind; 0 is one of each kind on each day.
   const month = { days: DAYS, changes_a_day: CHANGES, seed: SEED, every: DAYS > 4 ? 5 : 0 };
   const mandated = await simulateMonth({ ...month, isMandated: true });
   const without = await simulateMonth({ ...month, isMandated: false });
