@@ -73,6 +73,7 @@ export async function describeCaller({ deps, request }: Pick<Call<ChangesDeps>, 
   if (name !== null && product && isAgent(name, product.intent))
     return { ...unknown, may: may.filter((action) => action === "read") };
   if (name === null) return { ...unknown, authenticated: hasToken ? "token" : null, may };
+  // Only a signed token states groups, possibly none.
   return { name, kind: "person", authenticated: groups ? "jwt" : "proxy", may, keys: listKeys(name, deps) };
 }
 
