@@ -5,7 +5,7 @@ import type { Evidence } from "./evidence.ts";
 import { parseDetail } from "./rules/event.ts";
 import { canBeApprover } from "./rules/approver_name.ts";
 
-/** Maximum number of proposals of a target that are searched for an approval. */
+/** Maximum number of proposals of a target that are searched for an approval, newest first; none in them counts as no approval. */
 const MAX_PROPOSALS_SEARCHED = 500;
 
 /** Events that roll a target back; a failed rollback of a plan is about the targets that it restored. */

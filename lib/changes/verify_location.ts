@@ -1,4 +1,7 @@
-/** Verifies that a location holds the value that its change set. */
+/**
+ * Verifies that a location, the place of a target on its system, holds the value that its change set. The changes here are operands,
+ * as `listOperands` makes them: for a plan, one change for each entry.
+ */
 import { canonicalJson } from "../kit/canonical_json.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftEpisode } from "./drift.ts";
