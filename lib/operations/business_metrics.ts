@@ -75,6 +75,7 @@ const toSamples = (value: Value, labels = {}): Samples =>
 /** Returns a sample for each member, labelled by its name. */
 const labelSamples = (label: string, values: Readonly<Record<string, Value>>): Samples =>
   Object.entries(values).flatMap(([word, value]) => toSamples(value, { [label]: word }));
+/** Returns the value of each word; 0 for a word without one. */
 const mapWords = <T extends string>(words: readonly T[], countOf: (word: T) => Value): Record<string, Value> =>
   Object.fromEntries(words.map((word) => [word, countOf(word) ?? 0]));
 const toSeconds = (time: string): number => Date.parse(time) / 1000;
@@ -149,6 +150,7 @@ async function collectSamples(deps: OperationsDeps): Promise<Record<Name, Sample
     witness_cosigned_entries: witnesses.flatMap(({ witness, state: cosigned }) =>
       toSamples(cosigned.length, { witness: witness.key.name }),
     ),
+    // `at` is empty before a witness's first cosignature.
     witness_cosigned_timestamp_seconds: witnesses.flatMap(({ witness, state: cosigned }) =>
       toSamples(cosigned.at === "" ? null : toSeconds(cosigned.at), { witness: witness.key.name }),
     ),
