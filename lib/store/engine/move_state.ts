@@ -27,7 +27,7 @@ export const findActiveMoveState = (state: MoveState | undefined, now: number): 
 export const isSameMoveState = (a: MoveState | undefined, b: MoveState | undefined): boolean =>
   a?.state === b?.state && a?.move === b?.move;
 
-/** Errors: `MoveStateConflict`. */
+/** Requires that a store has the expected move state. Errors: `MoveStateConflict`. */
 export function requireMoveState(found: MoveState | undefined, expected: MoveState | undefined): void {
   if (!isSameMoveState(found, expected)) throw new MoveStateConflict(found, expected);
 }

@@ -18,6 +18,7 @@ import { makeTables } from "./schema.ts";
 import type { Store } from "../store.ts";
 import { dumpRecords } from "./dump.ts";
 
+/** Milliseconds. */
 const LIMITS: PostgresLimits = { lock: 1000, answer: 10_000, idle: 4000, findOut: 30_000 };
 const CONNECTIONS = 10;
 const CONNECT_MS = 5000;
