@@ -24,6 +24,7 @@ export function splitQuery(query: string): Part[] {
   let position = 0;
   while (position < text.length) {
     PART.lastIndex = position;
+    // The pattern always matches, if need be an empty text. It ends before a quote that is not closed, and before one in a word.
     const [part, sign, field, phrase, word = ""] = PART.exec(text)!;
     if (text[position + part.length] === '"') throw invalidField("q", "has a quotation mark that is not closed");
     position = PART.lastIndex + countSpaces(text, PART.lastIndex);
