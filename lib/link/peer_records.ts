@@ -24,7 +24,9 @@ export interface PeerRecord extends PeerIdentity {
   last_seen_at: string;
   /** Number of the last insight that was read from the peer. */
   cursor: number;
+  /** The newest accepted state of the peer's audit log. */
   kept_log: StoredLog | null;
+  /** Result of comparing the log that the peer reported last with `kept_log`, and its reason. */
   log: LogState;
   log_reason: string | null;
 }

@@ -199,6 +199,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (closed) return;
     const { send, events } = link.receive(chunk);
     for (const bytes of send) write(bytes);
+    // A complete frame causes an answer or an event; a part of a frame or a violation is no sign of life.
     if (send.length > 0 || events.some(({ kind }) => kind !== "violation")) recordFrame();
     for (const event of events) {
       if (closed) return;
