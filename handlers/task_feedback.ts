@@ -21,6 +21,7 @@ export const taskFeedback = endpoint(
       task_id: changeId().describe("The completed task."),
       rating: integer(1, 5).describe("1 to 5, 5 being best."),
       comment: freeText(4000).default("").describe("Note."),
+      // A form sends an empty field where no rater is named.
       rater: z
         .preprocess((value) => (value === "" ? undefined : value), personName().optional())
         .describe("Rater; absent: the proxy's person."),

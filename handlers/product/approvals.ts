@@ -4,7 +4,7 @@ import type { ChangesDeps } from "../../lib/changes/deps.ts";
 import { type Call, endpoint } from "../../lib/http/endpoint.ts";
 import { changeId, integer } from "../../lib/kit/fields.ts";
 import { awaitingChangeSchema, changeToReviewSchema } from "../../lib/changes/waiting_change_schemas.ts";
-import { listApprovals as approvalsView } from "../../lib/operations/change_views.ts";
+import { listApprovals } from "../../lib/operations/change_views.ts";
 import { answer } from "../../lib/http/answer.ts";
 
 /** GET /api/product/approvals: changes that wait for consent, for their apply or for a review, oldest first. */
@@ -31,5 +31,5 @@ export const approvals = endpoint(
         next: z.string().nullable().describe("after of the next page; null at the end."),
       }),
   },
-  async (input, { deps }: Call<ChangesDeps>) => answer(await approvalsView(addRequestCache(deps), input)),
+  async (input, { deps }: Call<ChangesDeps>) => answer(await listApprovals(addRequestCache(deps), input)),
 );

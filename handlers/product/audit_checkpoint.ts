@@ -68,10 +68,10 @@ export const auditCheckpoint = endpoint(
     const { origin, length, root, key, at, note } = current ?? requireCosigned(witnessStates);
     const checkpoint = appendCosignatures(note, witnessStates);
     if (wantsText(request)) return plainResponse(checkpoint, { vary: "accept" });
-    const witnesses = witnessStates.map(({ witness, state: { length, at } }) => ({
+    const witnesses = witnessStates.map(({ witness, state }) => ({
       name: witness.key.name,
-      length,
-      at: at === "" ? null : at,
+      length: state.length,
+      at: state.at === "" ? null : state.at,
     }));
     const body = {
       checkpoint,
