@@ -19,7 +19,7 @@ export const useIntent = (): Resource<IntentView> =>
 export const useCapabilities = (): Resource<CapabilityMap> =>
   useResource("capabilities", (signal) => get<CapabilityMap>("api/capabilities", {}, signal));
 
-/** Reads the drifted changes by id, if `isWanted`: their values were changed or removed outside Countersign. */
+/** Reads the drifted changes by id, if `isWanted`: their values were changed or removed outside Countersign. A failed read gives none. */
 export function useDrift(isWanted: boolean): ReadonlyMap<string, unknown> {
   const { data } = useResource(isWanted ? "drift" : null, (signal) =>
     get<Drift>("api/product/drift", {}, signal).catch(() => undefined),

@@ -41,7 +41,7 @@ export function ValueDiff({ before, after, label }: { before: TargetValue; after
 
 const Patch = ({ text, label }: { text: string; label: string }) => <Lines lines={patchLines(text)} label={label} />;
 
-/** The first members that differ. */
+/** The first members that differ, by path; an empty path is the complete value. */
 function Paths({ of }: { of: readonly ChangedPath[] }) {
   return (
     <>

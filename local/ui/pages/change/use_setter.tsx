@@ -5,7 +5,7 @@ import { portableSha256 } from "../../../../lib/kit/platform.ts";
 import type { Change, ChangeDetail } from "../../core/api_types.ts";
 import { useHistory } from "../../domain/change_history.ts";
 
-/** Finds the change on a target whose value has the digest; undefined while the history is read, `by` undefined if no change has it. */
+/** Finds another change on the target whose value has the digest. Undefined while the history is read; `by` is undefined if none is found. */
 export function useSetter(change: ChangeDetail, digest: string | undefined): { by: Change | undefined } | undefined {
   const { data: history, error } = useHistory(change);
   return useMemo(() => {
