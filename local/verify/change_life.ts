@@ -188,6 +188,7 @@ function countConsents(
 function computeRequired({ detail }: RecordedEntry, intent: Intent | undefined, { tier }: JsonObject): number {
   if (tier === "minor") return 0;
   const claimed = isIntegerAtLeast(detail["required_approvers"], 0) ? detail["required_approvers"] : 0;
+  // Without the intent, one consent is the least; an unknown tier, which is a finding, needs as many as `major`.
   const { standard, major } = intent?.required ?? { standard: 1, major: 1 };
   return Math.max(claimed, tier === "standard" ? standard : major);
 }

@@ -103,6 +103,7 @@ export async function main(argv: string[], { out, err } = STREAMS): Promise<numb
     const { syscall, code, message } = error as NodeJS.ErrnoException;
     const subject = argv[0] === "certificate" ? "certificate" : "export";
     const explanation = message.replace(/^Unknown option '([^']*)'.*$/s, "unknown option $1; see --help");
+    // A failed call of the system has a message with paths and numbers; its code is enough.
     const reason = syscall === undefined ? explanation : `the ${subject} cannot be read: ${code}`;
     err(`countersign-verify: ${escapeForTerminal(reason)}\n`);
     return UNREADABLE;
@@ -221,5 +222,6 @@ function readReceipt({ "expected-length": length, "expected-head": head }: Evide
   return [{ length: Number(length), head: head!, description: `the receipt of entry ${length}` }];
 }
 
+// True for the program, also if a link starts it; false if a test imports this module.
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
   process.exitCode = await main(process.argv.slice(2));

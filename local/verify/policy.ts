@@ -65,6 +65,7 @@ function parsePrincipalKey(key: unknown): Key {
     return value;
   };
   if (requireText("type") === "ssh") {
+    // `<type> <base64> <comment>`, as in a file of ssh-keygen.
     const public_key = decodeBase64(requireText("public_key").split(" ")[1], "base64");
     if (public_key) return { type: "ssh", id: fingerprint(public_key), public_key };
   } else if (requireText("type") === "webauthn") {
