@@ -1,4 +1,4 @@
-// A small host product: every half second it reads the config file, and prints each change in `values`.
+// A small host product: every half second it reads the config file, absent until the first apply, and prints changes of `values`.
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 
@@ -6,7 +6,6 @@ const path = process.argv[2] ?? "data/product_config.json";
 let current = new Map();
 
 async function react() {
-  // The file is absent until the first apply.
   const text = await readFile(path, "utf8").catch((error) => (error.code === "ENOENT" ? "" : Promise.reject(error)));
   const { values = {} } = JSON.parse(text.trim() || "{}");
   const next = new Map();

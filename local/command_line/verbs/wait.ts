@@ -23,5 +23,5 @@ export const wait: Verb = {
   },
 };
 
-/** Maximum of Node's timers. */
+/** Maximum of Node's timers, some 25 days; a longer timeout is none. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
