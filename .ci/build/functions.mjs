@@ -58,6 +58,7 @@ function listEdits({ start, end, async, params: [first], expression, body }, tex
   const arrow = text.lastIndexOf("=>", body.start);
   const keyword = {
     at: head,
+    // A space separates it from a word before it, as in `return(a)=>a`.
     put: `${/[\w$]/.test(text[head - 1] ?? "") ? " " : ""}function${hasBareParameter ? "(" : ""}`,
   };
   const parameters = hasBareParameter ? ")" : "";
