@@ -1,4 +1,4 @@
-/** A service rejects secrets that are equal to each other. */
+/** A service does not start if an agent's secret equals its admin token or its read token. */
 import { expect, test } from "vitest";
 import { createDeps } from "../../lib/deps.ts";
 import { IntentInvalid } from "../../lib/changes/rules/intent.ts";
@@ -10,6 +10,7 @@ const SECRET = "an agent's own secret";
 const INTENT = manifest({
   principals: {
     robo: { kind: "agent", token_sha256: portableSha256("another secret") },
+    // An intent may write a hash in upper case.
     "agent:a": { kind: "agent", token_sha256: portableSha256(SECRET).toUpperCase() },
   },
 });

@@ -43,6 +43,7 @@ export async function startInstance(bundle: string, env: Record<string, string>)
     for (const { reject } of waiting.values()) reject(new Error("the instance is gone"));
   });
   await new Promise<void>((resolve, reject) => {
+    // The first message says that the instance is ready.
     child.once("message", () => resolve());
     child.once("close", () => reject(new Error(`the instance did not start:\n${output}`)));
   });

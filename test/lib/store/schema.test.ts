@@ -128,6 +128,7 @@ test("texts of a change are stored only in collections from which an erasure rem
   const api = await service({ store, evolved: createStoredFiles({ ...depsOfFiles, store }) });
   const word = "wombat";
   const words = { summary: `A ${word}`, rationale: `The ${word} asks`, value: JSON.stringify({ [word]: 1 }) };
+  // The answer to a request with a key is stored too.
   const key = { "idempotency-key": "one" };
   const { change_id } = await api.propose({ ...words, kpi: "csat", expected_delta_k: 1 });
   await api.post("/api/chat", { message: "What waits for me?", author: "ana" });
@@ -141,6 +142,7 @@ test("texts of a change are stored only in collections from which an erasure rem
   expect(before).toEqual(expect.arrayContaining(["changes", "chat", "evolved_texts", "idempotency"]));
   expect(before.filter((name) => !collectionSchema(name as Collection).erasure)).toEqual([]);
   await api.post("erase", { change_id, actor: "ana" });
+  // Copies are removed twice, ten minutes apart or more: until then requests that began before the erasure may write some.
   for (const wait of [0, HOUR, DAY]) {
     api.deps.clock.advance(wait);
     await runCycle(api.deps);

@@ -26,7 +26,16 @@ const mayRevokeText = (names: string) => `${names} may revoke it`;
 const APPROVED_BY_INTENT = "nobody approved it but the intent: each person who may approve it may revoke it";
 const APPROVERS_GONE = "nobody who approved it can decide today: each person who may approve it may revoke it";
 
-test.each<[string, Change, object, string, Record<string, true | "not_an_approver">]>([
+/** `expectedByName`: true for a name that may revoke, else the code of the error. */
+test.each<
+  [
+    title: string,
+    revocable: Change,
+    policy: object,
+    text: string,
+    expectedByName: Record<string, true | "not_an_approver">,
+  ]
+>([
   [
     "a change can be revoked by its approver in any spelling",
     change([approval(NAME)]),
@@ -111,11 +120,11 @@ test.each<[string, Change, object, string, Record<string, true | "not_an_approve
     "each person who may approve it may deny it",
     { bo: "not_an_approver" },
   ],
-])("%s", (_, approvedChange, policy, text, expectedByName) => {
+])("%s", (_, subject, policy, text, expectedByName) => {
   const { intent } = makeIntent({ policy, ...("signed_only" in policy && { principals: PRINCIPALS }) });
-  expect(describeRevokeRights(approvedChange, intent)).toBe(text);
+  expect(describeRevokeRights(subject, intent)).toBe(text);
   for (const [name, expected] of Object.entries(expectedByName)) {
-    const revoke = () => requireRevoker(approvedChange, name, intent);
+    const revoke = () => requireRevoker(subject, name, intent);
     if (expected === true) expect(revoke, name).not.toThrow();
     else expect(revoke, name).toThrow(expect.objectContaining({ code: expected }));
   }
