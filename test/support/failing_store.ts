@@ -1,9 +1,10 @@
+/** A store whose commits fail when a test wants, and its contents before and after. */
 import { type Store, StoreUnavailable } from "../../lib/store/store.ts";
 import type { AnyStore } from "../contract/any_store.ts";
 
 /** A store whose commits a test can make fail. */
 export interface FailingStore extends Store {
-  /** Makes every transaction fail after its decision, until `recover` is called. */
+  /** Makes every transaction fail after its decision, by default with `StoreUnavailable`, until `recover` is called. */
   fail(failure?: () => Error): void;
   recover(): void;
 }

@@ -1,3 +1,4 @@
+/** Writes of a test that are too many for one transaction. */
 import type { Store, Tx } from "../../lib/store/store.ts";
 
 const MAX_WRITES_PER_COMMIT = 50;
