@@ -30,6 +30,7 @@ function signalGroup(group: number, name: NodeJS.Signals): void {
   }
 }
 
+/** A bash process that reads its commands from a pipe, and writes its replies to file descriptor 3. */
 export class Shell {
   readonly #child: ChildProcess;
   readonly #replies: AsyncIterator<string>;
@@ -67,10 +68,12 @@ export class Shell {
     const { script, output } = this.#writeScript(command);
     execFileSync("mkfifo", [output]);
     const outputStream = createReadStream(output, "utf8");
+    // `3>&-`: the program does not inherit the descriptor of replies. `disown`: the shell does not report its end.
     const group = Number(await this.#execute(`{ . ${script}; } </dev/null >${output} 2>&1 3>&- & disown; echo $! >&3`));
     processGroups.add(group);
     const program = makeProgram(createInterface(outputStream), command, async () => {
       signalGroup(group, "SIGTERM");
+      // The pipe closes when every process of the group has ended.
       if (!outputStream.closed) await once(outputStream, "close");
       processGroups.delete(group);
       this.#programs.delete(program);

@@ -16,7 +16,7 @@ import { type Machine, createMachine } from "./operating/machine.ts";
 import { checkScraping } from "./operating/monitoring.ts";
 import { startCaddy, startNginx, type StartProxy } from "./operating/proxies.ts";
 
-/** Stored blocks, with the paths of the machine, for tests that start programs from them. */
+/** Blocks of the document by name, with the paths of the machine, for tests that start programs from them. */
 const examples = new Map<string, string>();
 let machine: Machine;
 
