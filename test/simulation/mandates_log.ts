@@ -2,12 +2,14 @@
 import type { AuditEntry } from "../../lib/audit/entry.ts";
 import type { Store } from "../../lib/store/store.ts";
 
-/** A suspension, and how many cycles after its cause it was recorded. */
+/** A recorded suspension of a mandate. */
 interface Suspension {
   mandate_id: string;
   /** The reason, with the actor if it was a rollback. */
   reason: string;
+  /** Number of the cycle that recorded it. */
   cycle: number;
+  /** Number of cycles from its cause to its record. */
   cycles: number;
 }
 
@@ -42,6 +44,7 @@ const MANDATE = "mandate:";
 /** Reads a log from its beginning and checks it. */
 export async function checkLog(store: Store, { contested, cycleEnds }: Observations): Promise<LogFindings> {
   const findings: LogFindings = { applied: 0, suspensions: [], late: [], wrongly_applied: [] };
+  /** Mandates that approved changes, by change. */
   const approved = new Map<string, { mandate: string; isByPeople: boolean }>();
   const active = new Set<string>();
   /** Rollbacks that no suspension has followed yet, by mandate. */

@@ -50,6 +50,7 @@ export const KINDS: readonly Kind[] = [
   binary(0.001, 0.0005),
   {
     name: "lognormal, capped at 99.9 %",
+    // 483 is the 99.9 % quantile, exp(2 × 3.09).
     watched: { kind: "mean", good: "down", bounds: [0, 483] },
     draw: (harm) => (next) => [Math.exp(2 * normal(next)) + harm],
     allowed: 1,
@@ -105,6 +106,7 @@ export function simulate(kind: Kind, { rollouts, harm, allowed, seed, steps = DE
     Object.fromEntries(watch.map(({ kpi }) => [kpi, { treated: noTotals(), control: noTotals() }]));
 
   const run = (): keyof Outcomes => {
+    // New users at each decision.
     const users = [500, 2500, 10_000][Math.floor(next() * 3)]!;
     const cells = [newCells()];
     for (let decisionNumber = 1, hours = 0; decisionNumber <= (DAYS * 24) / HOURS_PER_DECISION; decisionNumber += 1) {
