@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../local/node_ports.ts";
 import { staticFiles, type StaticFiles } from "../../local/static_files.ts";
 
+/** Long enough to be sent compressed. */
 const LONG_SCRIPT = "a();\n".repeat(500);
 let base: string;
 let serve: StaticFiles;

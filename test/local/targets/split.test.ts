@@ -45,6 +45,7 @@ describe.skipIf(typeof reader === "string")("the stock reader of flagd files", (
     );
     const counts = treatedByShare.map((treated) => treated.filter(Boolean).length);
     expect([counts[0], counts[3]]).toEqual([0, 2000]);
+    // The tolerances are some four standard deviations.
     expect(Math.abs(counts[1]! - 200)).toBeLessThan(50);
     expect(Math.abs(counts[2]! - 1000)).toBeLessThan(90);
     for (const [index, treated] of treatedByShare[1]!.entries())

@@ -86,7 +86,7 @@ test("reading ends with the beginning of a longer line, after the lines before i
 
 const FIRST = '{"origin":"log"}';
 
-test.each<[line: string, number: number, state: LineBatch["lastState"], message: string | undefined]>([
+test.each<[line: string, number: number, state: LineBatch["lastState"], beginning: string | undefined]>([
   [FIRST, 1, "ended", undefined],
   [FIRST, 1, "not ended", "its last line is not ended"],
   [`${FIRST}\r`, 1, "ended", "line 1 ends with a carriage return"],
@@ -103,7 +103,7 @@ test.each<[line: string, number: number, state: LineBatch["lastState"], message:
   ["\u001f\u008b", 2, "ended", undefined],
   ["\u00ef\u00bb\u00bf{", 2, "ended", undefined],
   ["<html>", 2, "ended", undefined],
-])("the line %j as number %i, %s, is explained or accepted", (line, number, state, message) => {
+])("the line %j as number %i, %s, is explained or accepted", (line, number, state, beginning) => {
   const found = findDamage(line, number, state);
-  expect(message === undefined ? found : found?.slice(0, message.length)).toBe(message);
+  expect(beginning === undefined ? found : found?.slice(0, beginning.length)).toBe(beginning);
 });

@@ -10,6 +10,7 @@ const SAYS_NOTHING = "its status does not say whether it approves the change";
 const mustBe = (needed: string, status: string): string =>
   `the change must be ${needed} before this entry, but the earlier entries make it ${status}`;
 
+/** `statuses`: the status after each step; `messages`: the findings. */
 test.each<[change: string, steps: Step[], statuses: string[], messages: string[], tier?: string]>([
   ["approved and applied", [proposed, approved, applied], ["pending_consent", "approved", "applied"], []],
   ["minor", [proposed, applied], ["approved", "applied"], [], "minor"],
@@ -41,14 +42,19 @@ test.each<[change: string, steps: Step[], statuses: string[], messages: string[]
     [mustBe("approved", "pending_consent")],
   ],
   ["proposed twice", [proposed, proposed], ["pending_consent", "pending_consent"], [mustBe("new", "pending_consent")]],
-  ["that begins with an apply", [applied], ["applied"], []],
+  ["recorded only from its apply on", [applied], ["applied"], []],
   [
     "rolled back and then restored",
     [proposed, approved, applied, ["change_rolled_back"], ["value_restored"]],
     ["pending_consent", "approved", "applied", "rolled_back", "applied"],
     [mustBe("applied", "rolled_back")],
   ],
-  ["that drifted", [proposed, ["change_drifted"], approved], ["pending_consent", "pending_consent", "approved"], []],
+  [
+    "reported to have drifted before its approval",
+    [proposed, ["change_drifted"], approved],
+    ["pending_consent", "pending_consent", "approved"],
+    [],
+  ],
   [
     "rolled out",
     [proposed, approved, applied, ["stage_advanced"], ["stage_held"], ["stage_resumed"], ["stage_stopped"]],
