@@ -67,6 +67,10 @@ async function acceptWrongClock(api: Core): Promise<void> {
   await api.post("audit/accept-clock", { actor: "ops", note: "it ran ahead" });
 }
 
+/**
+ * Approves and applies a change. By its round, the first apply fails, the host loses the value, or the change is rolled back: the
+ * second of two requests succeeds if the first fails, and is rejected otherwise.
+ */
 async function decideAndApply(
   api: Core,
   change_id: string,
