@@ -105,6 +105,7 @@ describe.skipIf(!browser)("mistakes at the console", () => {
       return route.abort();
     });
     await visit(page, service.url, "kpis");
+    // The key `f` opens the dialog for KPI values.
     await page.keyboard.press("f");
     await page.getByLabel("NRR quarterly").fill("1.05");
     await button(page, "Save as ana").click();
