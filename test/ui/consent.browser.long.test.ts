@@ -30,6 +30,7 @@ const ANA = { name: "ana", token: TOKEN };
 async function approveInOneClick(page: Page, service: Service, id: string): Promise<void> {
   const countedInputs = await countInputs(page);
   await page.goto(new URL(`/#/changes/${id}`, localhostUrl(service)).href);
+  // The script that counts inputs runs at a load, and the address before may differ only in its fragment.
   await page.reload();
   await button(page, "Approve with your key").click();
   await page.getByText("Your consent is recorded.").waitFor();
