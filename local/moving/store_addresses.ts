@@ -116,7 +116,7 @@ function tableStore(text: string, env: Environment): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [region, endpoint] = ["region", "endpoint"].map((name) => url?.searchParams.get(name) ?? undefined);
   // For this scheme URL does not change upper case in the host, so it is the name of the table.
-  const name = decodeURIComponent(url?.hostname ?? "");
+  const name = url?.hostname ?? "";
   if (!url || !/^[\w.-]{3,255}$/.test(name) || url.username !== "" || !/^\/?$/.test(url.pathname))
     throw new MoveRejected(TABLE_RULE);
   const inRegion = region ?? env["AWS_REGION"];

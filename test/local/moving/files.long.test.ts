@@ -251,9 +251,10 @@ test("a store without a log is neither moved nor copied, and a file has only one
   expect(named).toContain("has no stores of several names");
 });
 
-test("an address that is empty, or in a variable that is not set, is rejected with that reason", () => {
+test("an address that is empty, malformed or in a variable that is not set is rejected", () => {
   expect(() => storeAddress("", {})).toThrow("the address of a store is empty");
   expect(() => storeAddress("env:NOWHERE", {})).toThrow("env:NOWHERE: the variable NOWHERE is not set");
+  expect(() => storeAddress("dynamodb://%zz?region=x", {})).toThrow("the address of a table reads dynamodb://table");
 });
 
 test("an incomplete, edited or newer file is rejected before anything is touched", async () => {
