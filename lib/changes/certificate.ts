@@ -71,7 +71,7 @@ export function createCertifier(
   const { store, sha256 } = deps;
   const findCheckpoint = createCheckpointFinder(deps);
   const readManifests = createManifestReader(store);
-  /** The length at the entry that accepted a loss is the id of this entry. */
+  /** Id of the last entry that accepted a loss of the log's end, 0 without one: `loss.length` counts the log up to that entry. */
   const readLastLossId = once(async () => (await readHead(store))?.loss?.length ?? 0);
   const view = once(() => openTreeView(store));
   let nodeReader: NodeReader | undefined;
@@ -128,6 +128,7 @@ async function listRelevantLosses(
 ): Promise<AuditEntry[]> {
   const first = entries[0]!.id;
   if (lastLossId < first) return [];
+  // `consultLog` needs the index, which is missing if the start found a breach.
   if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
   const applied = entries.find(({ event_type }) => event_type === "change_applied");
   const end = isOpenChange(status) ? Infinity : (applied ?? entries.at(-1)!).id;
@@ -139,6 +140,7 @@ async function listRelevantLosses(
 async function listMandateEntries(deps: WitnessDeps, decisions: readonly AuditEntry[]): Promise<AuditEntry[]> {
   const ids = new Set(decisions.flatMap(({ detail }) => parseDetail(detail).mandate?.mandate_id ?? []));
   if (ids.size === 0) return [];
+  // As in `listRelevantLosses`.
   if (!deps.integrity.logIndex) requireIntactChain(deps.integrity.breach);
   const last = decisions.at(-1)!.id;
   const entriesByMandate = await consultLog(deps, (evidence) =>
@@ -183,7 +185,7 @@ function createNotCoveredError(
 
 const formatPart = (name: string, text: string): string => `${name} ${new TextEncoder().encode(text).length}\n${text}`;
 
-/** Formats a C2SP `tlog-proof@v1`. The leaf is the entry's `current_hash`; `extra` is the entry. */
+/** Formats a C2SP `tlog-proof@v1`. The leaf is the entry's `current_hash`; `extra` is the entry without its line break. */
 function formatProof(entry: AuditEntry, hashes: readonly string[], checkpoint: string): string {
   const extra = toBase64(new TextEncoder().encode(entryLine(JSON.stringify(entry)).slice(0, -1)));
   const lines = ["c2sp.org/tlog-proof@v1", `extra ${extra}`, `index ${entry.id - 1}`, ...hashes, "", checkpoint];

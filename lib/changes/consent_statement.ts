@@ -1,4 +1,4 @@
-/** Creates the statement that a person signs for a decision. */
+/** Makes the statement that a person signs for a decision or an action. */
 import { readHead } from "../audit/chain.ts";
 import { toBase64Url } from "../kit/base64.ts";
 import { invalidField } from "../kit/errors.ts";
@@ -57,8 +57,8 @@ export interface Statement {
 }
 
 /**
- * Makes the statement that has to be signed for a decision now. Errors: 404 `change_not_found`, 400 `invalid_field` for a field
- * that does not belong to the decision.
+ * Makes the statement that has to be signed for a decision now. Errors: 404 `change_not_found`, `mandate_not_found`, 400
+ * `invalid_field` for a field that is missing or does not belong to the decision, 403 `identity_mismatch`.
  */
 export async function makeConsentStatement(caller: Caller, input: StatementInput): Promise<Statement> {
   const { deps } = caller;
@@ -74,7 +74,10 @@ export async function makeConsentStatement(caller: Caller, input: StatementInput
   return { statement, challenge, ...(content && { content }) };
 }
 
-/** Reads the facts of a statement apart from the common ones; of a proposal also its content. */
+/**
+ * Reads the facts of a statement apart from the common ones; of a proposal also its content. In the calls, `{ ...input, decision }`
+ * has the narrowed type of `decision`.
+ */
 async function readFacts(deps: ChangesDeps, input: StatementInput): Promise<{ facts: object; content?: Content }> {
   const { decision, approver } = input;
   if (isServiceAction(decision)) return { facts: await readServiceFacts(deps, { ...input, decision }) };
@@ -110,11 +113,12 @@ async function readMandateFacts(
   if (mandate_id === undefined) throw invalidField("mandate_id", "is required");
   if (decision === "mandate_narrow" && narrow === undefined) throw invalidField("narrow", "is required");
   const mandate = await consultLog(deps, (evidence) => findMandate({ tx: deps.store, evidence }, mandate_id));
+  // Called for its errors only: the statement has the narrowing as requested.
   if (narrow) narrowBounds(mandate.bounds, narrow, (kpi) => kpiDirection(kpi, deps.product!.intent));
   return createMandateFacts(decision, mandate, narrow);
 }
 
-/** Fields that belong only to some decisions. */
+/** Fields that belong only to some decisions, each with a predicate for these decisions. */
 const FIELD_DECISIONS: Readonly<Record<string, (decision: SignedDecision) => boolean>> = {
   change_id: (decision) =>
     decision === "erase" || (decision !== "propose" && !isServiceAction(decision) && !isMandateDecision(decision)),

@@ -24,7 +24,7 @@ const FRESH_MS = 5000;
 export interface StateMismatch {
   /** Empty for a mismatch of the freeze, the KPIs or the mandates. */
   change_id: string;
-  /** As a `Mismatch` names them. */
+  /** Names of fields and indexes, as in `Mismatch` of `ledger/verify_record.ts`. */
   fields: readonly string[];
 }
 

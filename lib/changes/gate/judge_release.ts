@@ -45,8 +45,9 @@ interface TracedChange {
 const MAX_LISTED = 500;
 /** Changes whose entries are read in one request. */
 const BATCH_SIZE = 50;
-/** Maximum number of proposals and of open changes that are searched for a head, newest first, and of matches that are listed. */
+/** Maximum number of proposals, and of open changes, that are searched for a head, newest first. */
 const MAX_SEARCHED = 100;
+/** Number of changes with the head after which the search ends. */
 const MAX_MATCHES = 10;
 
 /** Returns the answer, and the record of the change in it if that record matches the log. */
@@ -147,7 +148,7 @@ async function findMatches(
 ): Promise<VerifiedRelease[]> {
   const matches: VerifiedRelease[] = [];
   const records = await readRecords(transaction.tx, recent);
-  // Only records with this head are verified.
+  // Only records with this head are verified; a verified record may have another one.
   for (const record of records) {
     if (!record || findReleaseHead(question.target, findEntry(record.change, question)?.value) !== question.head)
       continue;
@@ -244,6 +245,7 @@ async function describePending(
 ): Promise<NonNullable<GateFacts["pending"]>> {
   const { product, now } = transaction;
   const { intent } = product;
+  // A match has a head, which only a verified record has.
   const record = release.record!;
   const proven = await filterProvenConsents(transaction, record);
   return {

@@ -16,6 +16,7 @@ export function isConsentExpected(change: Change, name: string, intent: Electora
   const missing = listMissingConsents(change, intent);
   // After the rules became looser, a change may lack no consent and wait only for its next event.
   if (missing.length === 0) return change.status === "pending_consent";
+  // An emergency approval is no consent of the quorum or of an owner.
   const hasConsented = listValidApprovals(change, intent).some(
     ({ approver, emergency }) => !emergency && normalizeName(approver) === normalizedName,
   );
@@ -23,6 +24,7 @@ export function isConsentExpected(change: Change, name: string, intent: Electora
     !hasConsented &&
     missing.some(
       ({ of, unreachable }) =>
+        // An empty `of` means anybody, unless nobody is left who could consent.
         of.some((listed) => normalizeName(listed) === normalizedName) || (of.length === 0 && !unreachable),
     )
   );

@@ -98,6 +98,7 @@ export function judgeOffers(input: OfferInput, claimed: Actor, context: OfferCon
   return offers;
 }
 
+/** Creates the reader. A reader with a key is assumed to sign with it; the rules read only the key of that signature. */
 function createReader(claimed: Actor & { actor: string }, { intent }: OfferContext): NamedReader {
   const name = claimed.actor;
   const key = listKeys(name, intent.policy.signing)[0];

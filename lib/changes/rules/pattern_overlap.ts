@@ -8,6 +8,7 @@ export function hasOverlap(first: string, second: string): boolean {
   let reachable = skipStars(new Set([0]), other);
   for (const character of normalizeTarget(first)) {
     const next = new Set<number>();
+    // A `*` may match the rest from the first reachable position, or any part of it.
     if (character === "*") for (let at = Math.min(...reachable); at <= other.length; at++) next.add(at);
     else
       for (const at of reachable) {

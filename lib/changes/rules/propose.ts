@@ -31,6 +31,7 @@ export function propose(command: Proposal, context: Context): NewEvent {
   requirePlan(input);
   requireAllowedTarget(input, policy);
   requireStages(input, context.intent);
+  // The command has these errors from earlier reads; the errors above come first.
   if (not_allowed) throw not_allowed;
   if (limit_reached) throw limit_reached;
   if (policy.on_conflict === "block" && openChanges.length > 0)
@@ -57,6 +58,7 @@ export function propose(command: Proposal, context: Context): NewEvent {
     ...(content.stages && {
       stages: { shares: content.stages.steps.map(({ share }) => share), fed_by: content.stages.fed_by },
     }),
+    // The policy consents to replacing the values with these digests.
     ...(minor && seen && { seen }),
     ...(step_base && { step_base }),
     risk: content.risk,
@@ -65,6 +67,7 @@ export function propose(command: Proposal, context: Context): NewEvent {
     proposer_kind,
     approver: minor ? POLICY_MINOR : null,
     required_approvers: countRequiredApprovers(tier, policy),
+    // Each entry of a plan counts for the daily limit of minor changes.
     ...(minor ? { minor_number: minor_today + listEntries(content).length, target_owner } : {}),
     ...(input.supersedes === undefined ? {} : { supersedes: input.supersedes }),
     // No other change of the target was open, so searches for open changes can stop at this entry.
@@ -164,7 +167,7 @@ function describeJsonType(text: string): string | undefined {
   }
 }
 
-/** Returns the signature's facts. `isOptional`: the service itself made the proposal, so no signature is needed. */
+/** Returns the signature's facts. `isOptional`: the proposer is a model, which cannot sign. */
 function createSignatureFacts({ input, signature }: Proposal, { intent, actor }: Context, isOptional: boolean): object {
   if (input.proposer === undefined || (isOptional && !signature)) return {};
   return requireSignature({ type: "propose", name: input.proposer, signature }, intent.policy, actor);
