@@ -72,6 +72,7 @@ async function createLossCheck(
 ): Promise<(checkpoint: TreeHead) => boolean> {
   const entry = head.loss && (await store.get("audit", entryKey(head.loss.length)))?.value;
   if (entry?.current_hash !== head.loss?.head || !entry || !hasValidHash(entry, sha256)) return () => false;
+  // The log continues after `length` entries; `known` is the end that was lost.
   const { length: continues, known } = JSON.parse(entry.detail) as { length: number; known: { length: number } };
   return ({ length }) => length > continues && length <= known.length;
 }
