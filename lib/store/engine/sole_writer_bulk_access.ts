@@ -1,4 +1,7 @@
-/** Bulk access to a store with a single writer. The move state is in memory; any state but a hold is stored too. */
+/**
+ * Bulk access to a store with a single writer, for backups and for moves to another store. The move state (`MoveState`) is in memory;
+ * any state but `held`, the hold of a backup, is stored too.
+ */
 import { type Clock, systemClock } from "../../kit/platform.ts";
 import type { Store } from "../store.ts";
 import type { Version } from "../version.ts";

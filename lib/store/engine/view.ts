@@ -7,7 +7,7 @@ export type { Key, Version };
 /** Returns the key of a record as one text, for maps. */
 export const recordName = ({ collection, id }: Key): string => `${collection}\0${id}`;
 
-/** A live record of a page; only its id if `keysOnly` was requested. */
+/** A record of a page that is not deleted; only its id if `keysOnly` was requested. */
 export type Row = Pick<Version, "id"> & Partial<Version>;
 
 /** A value, or a promise of it. */
