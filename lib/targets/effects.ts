@@ -138,7 +138,7 @@ export function createEffects(
         await updateTarget(tx, key, start.entry.target, { open: id });
       }),
 
-    /** Ends an attempt without a result: stores the record `before` it again, or removes the record if there was none. */
+    /** Ends an attempt without a result: stores the record `before` again, or removes the record if there was none. */
     cancel: (change: Change, before: EffectRecord | undefined): Promise<void> =>
       store.transact(async (tx) => {
         if (before) tx.put("effects", change.change_id, before);

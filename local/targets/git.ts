@@ -40,7 +40,7 @@ export interface GitTargetOptions extends RemoteOptions {
 }
 
 /** Maximum number of retries when the branch moves and the target does not change. */
-const MAX_TRIES = 5;
+const MAX_RETRIES = 5;
 /** Time after a lost connection in which the server may still carry out a push. */
 const MAX_LATE_PUSH_MS = 10 * 60_000;
 
@@ -120,14 +120,14 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
       tip = undefined;
     }
     if (tip === undefined || tip === base) throw new Unanswered("the git server did not say whether it took the push");
-    // The branch is no longer at the commit that the push required.
+    // The branch is no longer at the commit that the push requires, so the server cannot carry it out later either.
     sent.delete(attempt);
     return "moved";
   };
 
   const setFiles = async (writes: readonly Write[], signal: AbortSignal): Promise<SetManyResult> => {
     const { attempt } = writes[0]!;
-    for (let tries = 0; tries <= MAX_TRIES; tries++) {
+    for (let tries = 0; tries <= MAX_RETRIES; tries++) {
       // The first try uses the commit that was read last: if the branch has moved, the push is rejected.
       const cached = tries === 0 ? repository.lastTip() : undefined;
       const tip = cached ?? (await repository.fetchTip(signal));
@@ -160,6 +160,7 @@ export function gitTarget(options: GitTargetOptions): TargetSystem {
     let commit: string | undefined = patch.head;
     if (attempt.operation === "rollback") commit = await commitRevert(repository, patch, tip, attempt, signal);
     else await requireApplicable(repository, patch, tip, signal);
+    // The branch has none of the patch's edits, so there is nothing to revert.
     if (commit === undefined) return { done: true, versions: [tip] };
     const published = await publish(tip, commit, attempt, signal);
     if (published === "done") return { done: true, versions: [commit] };

@@ -1,4 +1,7 @@
-/** Gives a share of the users another value of an Unleash flag: adds strategies before the present ones. */
+/**
+ * Gives a share of the users another value of an Unleash flag: adds strategies before the present ones. A share is a
+ * number of `BUCKETS` (10,000); the `rollout` of a strategy is in percent.
+ */
 import { BUCKETS } from "../../lib/rollout/bucket.ts";
 import { readSplit } from "../../lib/rollout/split_value.ts";
 import type { TargetSystem, TargetValue, UserShare } from "../../lib/targets/port.ts";
@@ -57,7 +60,10 @@ function isForEverybody({ name, parameters }: JsonObject, unit: string): boolean
 const toGoal = (value: unknown, present: FlagValue): FlagValue =>
   isFlagValue(value) ? value : { ...present, enabled: value as boolean };
 
-/** Returns the flag for a share. The first strategy that matches a user also gives the variant, so those of the share come first. */
+/**
+ * Returns the flag for a share; its version is known once it is set. The first strategy that matches a user also gives the variant,
+ * so those of the share come first.
+ */
 export const split: NonNullable<TargetSystem["split"]> = ({ value }, { unit, salt, share }, before) => {
   const present = readFlag(before)!;
   const goal = toGoal(value, present);
