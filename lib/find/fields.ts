@@ -42,7 +42,7 @@ const toList = (value: string | null | undefined): string[] => (value === null |
 
 /** Returns the value that the proposer stated; null instead of a default value. */
 const readStated = <K extends "reversible" | "affected_users">({ change }: Row, field: K): Change[K] | null =>
-  (change as { unstated?: readonly string[] }).unstated?.includes(field) ? null : change[field];
+  change.unstated?.includes(field) ? null : change[field];
 
 export const PROPOSER_WORDS: Readonly<Record<ProposerKind, string>> = {
   person: "people",
