@@ -15,7 +15,7 @@ export function findRelation(self: Product, peer: Product): Relation {
   return "other";
 }
 
-/** Returns the weight of a peer's insights: 1, 0.55, or 0 if they are not stored. */
+/** Returns the weight of a peer's insights; those with the weight 0 are not stored. */
 export const trustWeight = (relation: Relation): number => TRUST[relation];
 
 /**
