@@ -1,4 +1,4 @@
-/** HTML elements of the page. */
+/** HTML elements of the page that describes the API, at `/docs`. */
 import { escapeHtml } from "../kit/escape_html.ts";
 
 /** Returns the anchor of a name on the page. */
