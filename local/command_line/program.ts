@@ -14,7 +14,7 @@ import { VERBS } from "./verbs/index.ts";
 /** Runs a verb that was called. */
 export type RunVerb = (verb: Verb, call: VerbCall, common: Common) => Promise<void>;
 
-/** The options that every verb has. */
+/** Options of the connection and of the output; a verb has those that apply to it. */
 export interface Common {
   url?: string;
   tokenFile?: string;

@@ -46,6 +46,7 @@ export const mandateList: Verb = {
   operation: "GET /api/product/mandates",
   fields: ["state", "agent", "limit", "after"],
   async run({ client, columns, say }, { fields }) {
+    // The program has parsed the fields by the API's description, which their type does not show.
     const { mandates, next } = await client.get("/api/product/mandates", { params: { query: fields as never } });
     if (next !== null) say(`the next: --after ${next}`);
     if (mandates.length === 0) return { text: "no mandates" };
@@ -81,6 +82,7 @@ export const mandateDraft: Verb = {
   },
 };
 
+/** Creates the verb of a decision. With a key, it shows the mandate as the service has it, and signs that. */
 function createVerb(name: "sign" | "narrow" | "resume" | "revoke", decision: MandateDecision): Verb {
   const path = `/api/product/mandate-${name}` as const;
   return {
@@ -99,6 +101,7 @@ function createVerb(name: "sign" | "narrow" | "resume" | "revoke", decision: Man
         body = { ...body, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
       }
       const { state, missing, audit_entry } = await session.client.post(path, { body: body as never });
+      // Only the revocation of an unsigned draft has no entry: the draft is removed.
       const text = `${escapeInvisible(mandate_id)}  ${state}${audit_entry ? `, entry ${audit_entry.id}` : ", removed"}`;
       return { text: `${text}\n${formatFacts({ missing: describeMissing(missing).join("\n") })}`.trimEnd() };
     },
