@@ -27,11 +27,14 @@ const isStep = (step: unknown): boolean =>
 function isWatched(watched: unknown): boolean {
   if (!isObject(watched)) return false;
   const { kpi, kind, good, allowed, bounds, per_bounds } = watched;
-  const isAllowed = isFiniteNumber(allowed) || (isObject(allowed) && isFiniteNumber(allowed["relative"]));
-  const isBound = kind === "binary" || isPair(bounds);
-  const isPerBound = kind !== "ratio" || (isPair(per_bounds) && per_bounds[0] > 0);
+  // In the KPI's own unit, or relative to the control's mean.
+  const hasAllowed = isFiniteNumber(allowed) || (isObject(allowed) && isFiniteNumber(allowed["relative"]));
+  // A binary KPI needs no bounds: its values are 0 and 1.
+  const hasBounds = kind === "binary" || isPair(bounds);
+  // A ratio divides by values within these bounds.
+  const hasPerBounds = kind !== "ratio" || (isPair(per_bounds) && per_bounds[0] > 0);
   return (
-    stringOrUndefined(kpi) !== undefined && KINDS.has(kind) && GOOD.has(good) && isAllowed && isBound && isPerBound
+    stringOrUndefined(kpi) !== undefined && KINDS.has(kind) && GOOD.has(good) && hasAllowed && hasBounds && hasPerBounds
   );
 }
 
