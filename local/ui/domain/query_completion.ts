@@ -28,7 +28,7 @@ function findTermStart(query: string): number {
   return start;
 }
 
-/** Completes the value after the last comma or comparison sign; a quoted value is completed as a whole. */
+/** Completes the value after the last comma, `..`, `<` or `>`. A quoted value is completed alone, since none may follow these. */
 function completeValue(typed: string, field: QueryField | undefined): string[] {
   if (field === undefined) return [];
   const isQuoted = typed.startsWith('"');
