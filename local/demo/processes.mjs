@@ -14,6 +14,7 @@ export function createProcesses() {
   let ending = false;
   let fail;
   const failed = new Promise((_, reject) => (fail = reject));
+  // A failure before anybody awaits `failed` must not end the demo as an unhandled rejection.
   failed.catch(() => {});
 
   /** Starts a script; `waitForLine(parse)` resolves with the first value other than undefined that `parse` returns for a line. */
