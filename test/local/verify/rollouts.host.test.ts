@@ -59,6 +59,7 @@ beforeAll(async () => {
   await second.act(0, "advance");
   honest = await api.audit();
   carried = await readCarried(api.deps.store);
+  // `judged[0]` is of the unforged log, `judged[index + 1]` of the forgery at `index`.
   judged = await judgeExports([honest, ...FORGED.map(([, forge]) => forge())].map(textOf), true);
 });
 
@@ -75,6 +76,7 @@ async function readCarried({ list }: Pick<Awaited<ReturnType<typeof openRollout>
   return lines;
 }
 
+/** Returns the text of an export: entries with valid hashes, each proposal and intent followed by its content. */
 const textOf = (log: Log): string => textWith(log, carried);
 
 const textWith = (log: Log, lines: ReadonlyMap<string, string>): string =>
@@ -90,19 +92,20 @@ const textWith = (log: Log, lines: ReadonlyMap<string, string>): string =>
 
 const find = (event: string, nth = 0): AuditEntry => honest.filter(({ event_type }) => event_type === event)[nth]!;
 
-/** Returns the log with another detail of an entry, which `nth` counts among those of the event; `to` are its other changes. */
+/** Returns the log with another detail, and other fields, of an entry; `nth` is its index among the entries of the event. */
 const edited = (
   event: string,
   nth: number,
   edit: (detail: Detail) => object,
-  to: Partial<AuditEntry> = {},
+  fields: Partial<AuditEntry> = {},
   log: Log = honest,
 ): Log => {
   const { id } = find(event, nth);
   return log.map((entry) =>
-    entry.id === id ? { ...entry, ...to, detail: JSON.stringify(edit(JSON.parse(entry.detail))) } : entry,
+    entry.id === id ? { ...entry, ...fields, detail: JSON.stringify(edit(JSON.parse(entry.detail))) } : entry,
   );
 };
+/** Returns the log without an entry. */
 const without = (event: string, nth = 0): Log => {
   const { id } = find(event, nth);
   return honest.filter((entry) => entry.id !== id);
@@ -494,6 +497,6 @@ print(json.dumps([report["findings"], report["remarks"], [step["event"] for step
   expect(listMessages(verifyCertificate(Buffer.from(other), { acceptedManifests: [] }).findings)).toContain(
     OTHER_STAGES,
   );
-  const second = spawnSync("python3", ["-c", driver], { input: other, encoding: "utf8" });
-  expect(listMessages(JSON.parse(second.stdout)[0])).toContain(OTHER_STAGES);
+  const pythonOfOther = spawnSync("python3", ["-c", driver], { input: other, encoding: "utf8" });
+  expect(listMessages(JSON.parse(pythonOfOther.stdout)[0])).toContain(OTHER_STAGES);
 });
