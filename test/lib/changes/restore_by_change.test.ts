@@ -9,7 +9,10 @@ import { fails, makeBarrier, scriptedAdapter } from "../../support/scripted_adap
 
 const VALUE = { value: "25" };
 
-/** Opens a service whose target has a value other than the applied change set. */
+/**
+ * Opens a service whose target has a value other than the applied change set. `held` of the adapter reads that value; `host` has its
+ * answers to `verify`.
+ */
 async function coreWithDriftedTarget(policy: object = {}) {
   const adapter = scriptedAdapter();
   let current: { value: unknown } | null | undefined;

@@ -7,16 +7,19 @@ import { type Core, core } from "../../support/core.ts";
 import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { postSignedAction, decide, person, proofFields, requestStatement } from "../../support/signed.ts";
 
+/** Keys of three people; `eve` has none. */
 const [ANA, BO, CEM] = [passkey(), sshSigner(), passkey("EdDSA")];
 const PRINCIPALS = { ana: person(ANA), bo: person(BO), cem: person(CEM), eve: { kind: "person" } };
 const coreWithPolicy = (policy: object = {}) => core({ intent: { principals: PRINCIPALS, policy } });
 const parseDetail = ({ body }: { body: { audit_entry: { detail: string } } }) => JSON.parse(body.audit_entry.detail);
-/** Age at which the record of a statement is deleted: its ten minutes, and a day by which the clock may be behind the log. */
-const RECORD_EXPIRED_MS = 24 * HOUR + 600_001;
+/** Age at which a statement is no longer accepted: after ten minutes. */
+const STATEMENT_EXPIRED_MS = 600_001;
+/** Age at which the record that a statement was used is deleted: a day later, by which the clock may be behind the log. */
+const RECORD_EXPIRED_MS = 24 * HOUR + STATEMENT_EXPIRED_MS;
 const rejection = (code: string, status = 403) => ({ status, body: { code } });
 
 describe("a freeze", () => {
-  test("must be signed by people with keys only; lifting it must always be signed", async () => {
+  test("must be signed by people with keys; lifting it must always be signed", async () => {
     const api = await coreWithPolicy();
     expect(await api.post("freeze", { actor: "ana" })).toMatchObject(rejection("proof_required"));
     const until = "2026-12-24T09:00:00+01:00";
@@ -208,6 +211,7 @@ describe("a proof works once", () => {
     const round = async () => {
       await postSignedAction(api, ANA, "freeze", { actor: "ana" });
       await postSignedAction(api, ANA, "unfreeze", { actor: "ana" });
+      // The statements of the next round have another time, so they are others.
       api.deps.clock.advance(1);
     };
     for (let count = 0; count < 5; count++) await round();
@@ -226,11 +230,12 @@ describe("a proof works once", () => {
     const statement = await requestStatement(api, { decision: "unfreeze", approver: "ana" });
     const unfreeze = { actor: "ana", ...proofFields(ANA, statement) };
     expect((await api.post("unfreeze", unfreeze)).status).toBe(200);
-    api.deps.clock.advance(600_001);
+    // A use at a later time must not delete the record of the first one.
+    api.deps.clock.advance(STATEMENT_EXPIRED_MS);
     await api.post("freeze", { actor: "eve" });
     await postSignedAction(api, BO, "unfreeze", { actor: "bo" });
     await api.post("freeze", { actor: "eve" });
-    api.deps.clock.advance(-600_001);
+    api.deps.clock.advance(-STATEMENT_EXPIRED_MS);
     expect(await api.post("unfreeze", unfreeze)).toMatchObject(rejection("proof_invalid"));
   });
 

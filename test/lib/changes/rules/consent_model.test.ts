@@ -156,6 +156,7 @@ function runScenario(seed: number, results: Set<string>): void {
         ...{ rules, now, frozen: false, ...findOwners(applied, target) },
         ...(last > -Infinity && { lastRollbackAt: last }),
       };
+      // The model returns the code of the expected error, or the new change.
       const expected = decideProposal(proposal, world);
       const errorCode = catchErrorCode(() =>
         execute(change_id, toProposalCommand(proposal, world, loaded.intent), loaded, now),
@@ -192,6 +193,7 @@ function runScenario(seed: number, results: Set<string>): void {
       expect(errorCode, `${label}: ${request.action} by ${request.name}`).toBe(
         typeof expected === "string" ? expected : undefined,
       );
+      // `isConsentExpected` does not judge lateness, emergency consents or signatures.
       const isLate = explainOverdue(change, { intent: loaded.intent, now }) !== undefined;
       if (request.action === "approve" && !request.emergency && !isLate && !errorCode?.startsWith("proof_"))
         expect(isConsentExpected(change, name, loaded.intent), `${label}: a consent by ${name} is expected`).toBe(

@@ -39,10 +39,20 @@ const lastConsented = createRelease("chg_1");
 const applied = createRelease("chg_1", { status: "applied" });
 const pending = { release: createRelease("chg_2", { status: "pending_consent" }), overdue: undefined, missing: [] };
 const missing = { rule: "required_approvers", count: 1, of: [] };
+/** Creates an obstacle with the message "no". */
 const createObstacle = (code: ConstructorParameters<typeof AppError>[0], details = {}) =>
   new AppError(code, "no", details);
 
-test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, string?]>([
+test.each<
+  [
+    title: string,
+    facts: Partial<GateFacts>,
+    state: GateDecision["state"],
+    change_id: string | null,
+    /** A part of the only reason. */
+    reason?: string,
+  ]
+>([
   ["an approved change allows its head", { lastConsented }, "allowed", "chg_1"],
   [
     "an applied change in force allows its head",
@@ -130,7 +140,7 @@ test.each<[string, Partial<GateFacts>, GateDecision["state"], string | null, str
     "withdrawn",
   ],
   [
-    "a change older than the newest one, of another head, is a rejection",
+    "the head of a change is rejected if the newest consent is to another head",
     { lastConsented: createRelease("chg_1", { head: OTHER_HEAD }), otherRelease: createRelease("chg_3") },
     "refused",
     "chg_3",

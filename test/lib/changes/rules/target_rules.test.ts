@@ -84,6 +84,7 @@ test.each(FIELDS.map((path) => [path.at(-1) as string, path] as const))(
     expect(() => load(renameField(FULL_RULES, path, misspelling))).toThrow(
       new RegExp(`has no field ${misspelling}: (did you mean ${name}\\?|known are .*\\b${name}\\b)`),
     );
+    // In a shorter name, one letter less is too great a difference for a suggestion.
     if (name.length > 4)
       expect(() => load(renameField(FULL_RULES, path, name.slice(0, -1)))).toThrow(`did you mean ${name}?`);
   },
@@ -125,10 +126,8 @@ describe("a schema is rejected", () => {
   ])("%s", (_, schemaInput, message) => {
     expect(() => load(schema(schemaInput))).toThrow(message);
     // The same is true of a nested schema.
-    if (!message.includes("deep"))
-      expect(() => load(schema({ type: "array", items: { type: "object", properties: { a: schemaInput } } }))).toThrow(
-        message,
-      );
+    const nestedInput = { type: "array", items: { type: "object", properties: { a: schemaInput } } };
+    expect(() => load(schema(nestedInput))).toThrow(message);
   });
   test("but not with 8 levels or with fields that begin with x-", () => {
     load(schema(nested(8)));
@@ -176,7 +175,7 @@ describe("a rule is rejected", () => {
       rule({ schema: { type: "number" }, max_step: { absolute: 1, members: ["a"] } }),
       "max_step needs a value",
     ],
-  ])("%s", (_, schemaInput, message) => expect(() => load(schemaInput)).toThrow(message));
+  ])("%s", (_, rules, message) => expect(() => load(rules)).toThrow(message));
 });
 
 test("members named approvers, permissions or groups are not read as lists of names", () => {
