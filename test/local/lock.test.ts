@@ -95,7 +95,8 @@ describe("between processes", () => {
   });
 });
 
-// Contenders listen on sockets with random names in the lock's folder; a smaller name has precedence, unless the lock is held.
+// Contenders listen on sockets with random names in the lock's folder; a smaller name has precedence. A contender with a greater
+// name answers "held" if its process holds the lock already, and closes the connection without a text if it gives up.
 describe("a contender with", () => {
   const SMALLER = "0".repeat(16);
   const GREATER = "f".repeat(16);
@@ -122,14 +123,16 @@ describe("a contender with", () => {
     const path = await startContender(GREATER, (socket) => setImmediate(() => socket.end()));
     expect((await takeLock(path, waitLong)).path).toBe(path);
   });
-  test("a greater name whose process is killed before it answers does not get the lock", async () => {
+  test("a greater name whose process is killed before it answers loses the lock", async () => {
     const path = await newStatePath();
     const { child } = await startProcess(path);
     const folder = `${path}.lock`;
     const [name] = await readdir(folder);
+    // The socket of the process that holds the lock gets a greater name, so that a contender waits for its answer.
     await rename(join(folder, name!), join(folder, GREATER));
     child.kill("SIGSTOP");
     const acquired = takeLock(path, waitLong);
+    // Waits until the contender listens too.
     while ((await readdir(folder)).length < 2);
     await setTimeout(20); // in this time the connection reaches the queue of the stopped process
     child.kill("SIGKILL");
@@ -194,7 +197,7 @@ describe("all paths of one file are the same lock:", () => {
     await takeLock(path);
     await expect(acquireLock(join(path, "../link/state.json"))).rejects.toThrow(AlreadyRunning);
   });
-  test.each(["before", "after"])("a link to the file, %s the file is there", async (when) => {
+  test.each(["before", "after"])("a link to the file, taken %s the file is created", async (when) => {
     const path = await newStatePath();
     await mkdir(join(path, "../elsewhere"));
     await symlink("../state.json", join(path, "../elsewhere/linked.json"));

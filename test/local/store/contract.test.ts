@@ -26,7 +26,7 @@ async function makeSubject(layout: Layout, segmentBytes: number, memoryBytes = 0
   };
 }
 
-/** A layout in which the collections of the contract are in a block of `state.json`, which is kept in memory. */
+/** A layout in which the collections of the contract are in a block of `state.json`, which is in memory as a whole. */
 const IN_MEMORY_LAYOUT: Layout = {
   ...LAYOUT,
   blocks: { block: ["things", "others", "values", "odd", "counters", "places", "meta", "c0", "c1", "c2", "c3"] },
@@ -45,7 +45,7 @@ if (LONG) {
 } else {
   storeContract("the file store", () => makeSubject(LAYOUT, SEGMENT_BYTES), ABILITIES);
   storeContract(
-    "the file store, with collections held in memory",
+    "the file store, with all collections in memory",
     () => makeSubject(IN_MEMORY_LAYOUT, SEGMENT_BYTES),
     ABILITIES,
   );

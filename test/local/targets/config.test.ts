@@ -7,7 +7,7 @@ import type { Identity } from "../../../lib/changes/runtime.ts";
 import type { Log } from "../../../lib/kit/platform.ts";
 import { memoryStore } from "../../../lib/store/memory.ts";
 import { parseOptions } from "../../../local/options.ts";
-import { type RunningProgram, start } from "../../../local/start.ts";
+import { start } from "../../../local/start.ts";
 import { readTargets } from "../../../local/targets/config.ts";
 import { client } from "../../support/client.ts";
 import { appKeyPem } from "../../support/github_stub.ts";
@@ -215,6 +215,7 @@ test.each(["--product-config=config.json", "--product-adapter=https://crm.exampl
 const FLAG =
   '{"flags": {"checkout": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off"}}}';
 
+/** Starts a program with three systems; `systemDown` resolves with the name of the first one that cannot be used. */
 async function startProgram() {
   await writeFile(join(folder, "flags.flagd.json"), FLAG);
   await writeFile(
@@ -222,23 +223,19 @@ async function startProgram() {
     JSON.stringify({ product_id: "acme", version: "1", approved_by: "ana", update_epoch: 1 }),
   );
   const targets = await writeTargets({ systems: [FLAGS, SETTINGS, FILE] });
-  const logged: string[] = [];
-  const systemDown = new Promise<unknown>((resolve) => {
-    const logMessage: Log["warn"] = (message, facts) => {
-      logged.push(message);
-      if (message === "a target system cannot be used") resolve(facts?.["system"]);
-    };
-    const log: Log = { info: logMessage, warn: logMessage, error: logMessage };
-    const files = [`--state=${join(folder, "state.json")}`, `--product-intent=${join(folder, "intent.json")}`];
-    const parsed = parseOptions(["--port=0", "--cycle-interval=0", ...files, `--targets=${targets}`], ENV);
-    if (parsed.kind !== "run") throw new Error("expected options");
-    running = start(parsed.options, log);
-  });
-  const { url, stop } = await running;
+  let reportDown: (system: unknown) => void;
+  const systemDown = new Promise<unknown>((resolve) => (reportDown = resolve));
+  const logMessage: Log["warn"] = (message, facts) => {
+    if (message === "a target system cannot be used") reportDown(facts?.["system"]);
+  };
+  const log: Log = { info: logMessage, warn: logMessage, error: logMessage };
+  const files = [`--state=${join(folder, "state.json")}`, `--product-intent=${join(folder, "intent.json")}`];
+  const parsed = parseOptions(["--port=0", "--cycle-interval=0", ...files, `--targets=${targets}`], ENV);
+  if (parsed.kind !== "run") throw new Error("expected options");
+  const { url, stop } = await start(parsed.options, log);
   stops.push(stop);
-  return { api: client(fetch, url), systemDown, logged };
+  return { api: client(fetch, url), systemDown };
 }
-let running: Promise<RunningProgram>;
 
 test("one program applies changes to a flagd file and a config file, and rolls both back", async () => {
   const { api } = await startProgram();
@@ -284,7 +281,7 @@ test("a system that is down makes only its own capability failing", async () => 
   expect((await api.post("apply", { change_id: id })).status).toBe(502);
 });
 
-test("a gate opens its GitHub App with the key as GitHub gives it, and the log gets no secret", async () => {
+test("a gate opens its GitHub App with a PKCS#1 key, as GitHub has it; the log gets no secret", async () => {
   await writeFile(join(folder, "app.pem"), appKeyPem("pkcs1"));
   const file = readTargets(await writeTargets({ systems: [GATE] }), ENV);
   expect(file.systems).toEqual([GATE]);

@@ -11,6 +11,7 @@ function createModel(base: Record<string, Record<string, unknown>>) {
   const stacks = new Map<string, Change[]>();
   const endStates = new Map<Change, "rolled_back" | "superseded">();
   const stackOf = (target: Change) => {
+    // Changes without a value set nothing, so they do not cover changes with one.
     const slot = JSON.stringify([target.tenant_id, target.target.toLowerCase(), target.value !== undefined]);
     return stacks.get(slot) ?? stacks.set(slot, []).get(slot)!;
   };
