@@ -10,6 +10,7 @@ export function chainFault(entries: readonly AuditEntry[]): string | null {
     if (entry.origin !== entries[0]!.origin) return `entry ${entry.id} is of another log`;
     if (entry.previous_hash !== previous) return `entry ${entry.id} does not follow the entry before it`;
     if (entry.current_hash !== hashEntry(entry)) return `entry ${entry.id} does not match its hash`;
+    // An entry that accepts a corrected clock may be older than the one before it.
     if (index > 0 && entry.timestamp < entries[index - 1]!.timestamp && entry.event_type !== "clock_accepted")
       return `entry ${entry.id} is older than the entry before it`;
     previous = entry.current_hash;

@@ -8,6 +8,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
+/** Returns the size of the left subtree (RFC 6962, 2.1): the largest power of two below the number of leaves. */
+const leftSize = (leafCount: number): number => 2 ** Math.ceil(Math.log2(leafCount) - 1);
+
 const sha256 = (...parts: (string | Uint8Array)[]): Buffer => {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part);
@@ -81,7 +84,7 @@ export function readNote(note: string, vkey: string): { body: string; by: { seco
 export function treeHash(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 0) return sha256("");
   if (leaves.length === 1) return sha256(Buffer.of(0), leaves[0]!);
-  const k = 2 ** Math.ceil(Math.log2(leaves.length) - 1);
+  const k = leftSize(leaves.length);
   return sha256(Buffer.of(1), treeHash(leaves.slice(0, k)), treeHash(leaves.slice(k)));
 }
 
@@ -89,7 +92,7 @@ export function treeHash(leaves: readonly Buffer[]): Buffer {
 export function consistencyProof(m: number, leaves: readonly Buffer[]): Buffer[] {
   const subproof = (m: number, part: readonly Buffer[], complete: boolean): Buffer[] => {
     if (m === part.length) return complete ? [] : [treeHash(part)];
-    const k = 2 ** Math.ceil(Math.log2(part.length) - 1);
+    const k = leftSize(part.length);
     return m <= k
       ? [...subproof(m, part.slice(0, k), complete), treeHash(part.slice(k))]
       : [...subproof(m - k, part.slice(k), false), treeHash(part.slice(0, k))];
@@ -103,7 +106,7 @@ function rootsOf(m: number, n: number, old: Buffer, proof: Buffer[], complete: b
     const root = complete ? old : proof.pop();
     return root && [root, root];
   }
-  const k = 2 ** Math.ceil(Math.log2(n) - 1);
+  const k = leftSize(n);
   const other = proof.pop();
   if (!other) return undefined;
   const inner = m <= k ? rootsOf(m, k, old, proof, complete) : rootsOf(m - k, n - k, old, proof, false);
@@ -127,6 +130,9 @@ export const checkpointText = (origin: string, leaves: readonly Buffer[]): strin
 export const submission = (old: number, proof: readonly Buffer[], note: string): string =>
   `old ${old}\n${proof.map((hash) => `${hash.toString("base64")}\n`).join("")}\n${note}`;
 
+/** Reads the first line of a request, `old <size>`. */
+const readOldSize = (line: string): number => Number(line.slice("old ".length));
+
 /** Starts a witness on loopback that cosigns the logs of these keys; a test can replace its answers. */
 export async function independentWitness(name: string, logs: () => readonly string[], now: () => number = Date.now) {
   const key = keyPair(name, 4);
@@ -135,6 +141,7 @@ export async function independentWitness(name: string, logs: () => readonly stri
     fixedResponse: undefined as { status: number; body: string } | undefined,
     /** Signature lines that the witness returns after its own. */
     extraLines: "",
+    /** The last cosigned checkpoint of each log, by origin. */
     latest: new Map<string, { size: number; root: Buffer; note: string }>(),
     requests: [] as { old: number; status: number }[],
   };
@@ -142,7 +149,7 @@ export async function independentWitness(name: string, logs: () => readonly stri
     const [header = "", ...rest] = body.split("\n\n");
     const note = rest.join("\n\n");
     const [first = "", ...lines] = header.split("\n");
-    const old = Number(first.slice(4));
+    const old = readOldSize(first);
     const [origin = "", size = "", root = ""] = note.split("\n");
     const trusted = logs().filter((vkey) => readVkey(vkey).name === origin);
     if (trusted.length === 0) return [404, "unknown log\n"];
@@ -165,7 +172,7 @@ export async function independentWitness(name: string, logs: () => readonly stri
         : isAddCheckpoint
           ? answerSubmission(body)
           : [404, ""];
-      state.requests.push({ old: Number(body.split("\n")[0]!.slice(4)), status });
+      state.requests.push({ old: readOldSize(body.split("\n")[0]!), status });
       response.writeHead(status, { "content-type": status === 409 ? "text/x.tlog.size" : "text/plain" }).end(answer);
     });
   });

@@ -46,8 +46,11 @@ class Violation extends Error {}
 const CONCURRENT_EDIT = "concurrent edit";
 const FAULTS = ["lost request", "lost answer", "crash before", "crash after", "edit before"];
 const NETWORK_FAULTS = ["network loses request", "network loses answer"];
+/** Changes of each target. */
 const CHANGES = 4;
+/** Random steps of a scenario. */
 const STEPS = 16;
+/** Rounds in which the changes are rolled back at the end. */
 const MAX_TRIES = 4;
 
 /** Returns a new signal that never aborts; `fetch` keeps a listener on its signal until the signal is collected. */
@@ -64,7 +67,7 @@ interface Target {
   unanswered?: string | undefined;
 }
 
-/** Runs one scenario. Throws at the first violation, with the steps that led to it. */
+/** Runs one scenario; `counts` gets its events. Throws at the first violation, with the steps that led to it. */
 export async function runScenario(seed: number, scenario: TargetScenario, counts: EventCounts): Promise<void> {
   const random = dice(seed);
   const steps: string[] = [];
