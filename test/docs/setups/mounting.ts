@@ -1,4 +1,7 @@
-/** Setup of docs/mounting.md: each example application is started and protects, serves and applies as the page says. */
+/**
+ * Setup of docs/mounting.md: each example application is started and protects, serves and applies as the page says. It mounts the
+ * service at `/governance`, one endpoint at `/crm/history/<change id>`, and shows the values that its adapter set at `/settings`.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import { client, type Client, PROPOSAL } from "../../support/client.ts";
 import type { DocumentSetup } from "./index.ts";
@@ -59,6 +62,7 @@ export const mounting: DocumentSetup = {
         await api.must("rollback", first.change_id);
         expect(await readSettings()).toEqual({});
         const [older, newer] = [await applyBanner("older"), await applyBanner("newer")];
+        // The newer change covers the older one's value, so the rollback sets nothing.
         expect((await api.must("rollback", older.change_id)).adapter).toMatchObject({ result: "superseded" });
         expect((await readSettings())["t1 ui.banner"]?.value).toBe("newer");
         await api.must("rollback", newer.change_id);
@@ -117,6 +121,7 @@ export const mounting: DocumentSetup = {
           const headers = { authorization: "Bearer session-of-ana" };
           const post = async (path, fields) =>
             (await POST(new Request(api + path, { method: "POST", headers, body: new URLSearchParams(fields) }))).json();
+          // Without a session.
           for (const handler of [GET, POST]) {
             const unknown = new Request(api + "audit/export", { method: handler === GET ? "GET" : "POST" });
             assert.equal((await handler(unknown)).status, 401);

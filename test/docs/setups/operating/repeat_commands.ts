@@ -1,4 +1,4 @@
-/** Runs those commands of the operator's manual a second time that operators repeat: shipping the log, and backups. */
+/** Runs commands of the operator's manual for a second time, as operators repeat them: shipping the log, and backups. */
 import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -32,6 +32,7 @@ export async function backUpAgain(documentRun: DocumentRun, machine: Machine): P
   writeFileSync(join(evolved, "report-2020-W01.md"), "# A report");
   const backups = machine.path("var/backups/countersign");
   const before = readdirSync(backups);
+  // The last step restores the backup.
   const steps = findBlocks("to=/var/backups/", "chown -R --reference");
   for (const block of steps.slice(0, -1)) await documentRun.runBlock(block);
   const created = readdirSync(backups).filter((name) => !before.includes(name));
@@ -51,6 +52,7 @@ export async function backUpAgain(documentRun: DocumentRun, machine: Machine): P
   await documentRun.runBlock(steps.at(-1)!);
   expect(readdirSync(evolved)).toContain("report-2020-W01.md");
   expect(readdirSync(evolved)).not.toContain("report-2020-W02.md");
+  // One folder of replaced data by the manual's own restore, and one by this restore.
   const folders = readdirSync(machine.path("var/lib/countersign"));
   expect(folders.filter((name) => name.startsWith("replaced-"))).toHaveLength(2);
 }
