@@ -1,4 +1,4 @@
-/** The state table of the specification: every legal and every illegal transition. */
+/** The state table of the specification, with withdraw and revoke: every legal and every illegal transition. */
 import { expect, test } from "vitest";
 import { type Action, ACTIONS, events, FOLLOWUP, type Reachable } from "../../support/client.ts";
 import type { Open } from "../http_contract.ts";
@@ -102,7 +102,7 @@ export function transitionRules(open: Open): void {
     expect((await api.post("rollback", { change_id: pending, dry_run: true })).body.code).toBe("illegal_transition");
   });
 
-  test.each([true, 1])("a dry run (%s) of an approved change changes nothing", async (dry_run) => {
+  test.each([true, 1])("a dry run (dry_run: %s) of an approved change changes nothing", async (dry_run) => {
     const api = await open();
     const change_id = await api.bring("approved");
     const before = [await api.change(change_id), await api.audit()];
