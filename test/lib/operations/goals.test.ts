@@ -9,7 +9,17 @@ import { openOperations } from "./operations_service.ts";
 const BEGUN = Date.parse("2026-01-01T00:00:00.000Z");
 const at = (days: number): string => new Date(BEGUN + days * DAY).toISOString();
 
-test.each<[string, number | null, number, string | undefined, string, boolean | null]>([
+// The baseline is 4, the target 5. `on_pace` is null without a deadline.
+test.each<
+  [
+    situation: string,
+    value: number | null,
+    days: number,
+    deadline: string | undefined,
+    status: string,
+    on_pace: boolean | null,
+  ]
+>([
   ["no value", null, 0, undefined, "no_data", null],
   ["at its baseline", 4, 10, undefined, "behind", null],
   ["below its baseline", 3.9, 10, undefined, "behind", null],
@@ -31,7 +41,7 @@ test.each<[string, number | null, number, string | undefined, string, boolean | 
   expect(goal).toMatchObject({ status, on_pace, fed_at, deadline: deadline ?? null, current: value });
 });
 
-test.each<[number, "met" | "behind", 0 | 1]>([
+test.each<[value: number, status: "met" | "behind", progress: 0 | 1]>([
   [4, "met", 1],
   [4.2, "met", 1],
   [3.9, "behind", 0],
@@ -47,6 +57,7 @@ test.each<[number, "met" | "behind", 0 | 1]>([
 
 test("an infinite progress is left out of the metrics", async () => {
   const svc = await openOperations({ intent: { kpis: { csat: { baseline: 4, target: 4.000001 } } } });
+  // The distance to the baseline, divided by a millionth, is beyond the largest number.
   await svc.post("kpi", { csat: -1e308 });
   const text = await formatBusinessMetrics(svc.deps);
   expect(text).toContain("countersign_kpi_value");
@@ -54,7 +65,7 @@ test("an infinite progress is left out of the metrics", async () => {
   expect(text).not.toMatch(/Inf$/m);
 });
 
-test("a goal whose KPI was last fed 13 days ago is stale until the next feed", async () => {
+test("a goal whose KPI was not fed for more than 7 days is stale until the next feed", async () => {
   const intent = { kpis: { csat: { baseline: 4, target: 5 }, nrr_quarterly: { baseline: 1, target: 2 } } };
   const service = await openOperations({ intent });
   await service.post("kpi", { csat: 4.5, nrr_quarterly: 2 });
@@ -66,6 +77,7 @@ test("a goal whose KPI was last fed 13 days ago is stale until the next feed", a
   expect(await statuses()).toEqual(["stale", "stale"]);
   const { goals, dimensions } = (await service.get("/api/state")).body;
   expect(goals[0]).toMatchObject({ current: 4.5, progress: 0.5, fed_at });
+  // In E, the baseline scores 0.5 and the target 1.
   expect(dimensions.E.parts).toMatchObject([{ stale: true, attainment: 0.75 }, { stale: true }]);
   await service.post("kpi", { csat: 4.5 });
   expect(await statuses()).toEqual(["under_way", "stale"]);
