@@ -11,8 +11,8 @@ import { ROOMS } from "./support/rooms.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Returns the level of a file of lib in `ROOMS`: a file may only import files of its own level or below. A file or a folder of a
- * room that is listed itself has that level.
+ * Returns the level of a file of lib: the index of its room in `ROOMS`, which lists lower levels first. A file may only import files
+ * of its own level or below. A file or folder inside a room may have its own place in `ROOMS`, and then has that level.
  */
 const findLevel = (file: string): number =>
   ROOMS.findIndex(
@@ -182,7 +182,7 @@ test("a start of the service loads no code for tests of intents", () => {
   ).toEqual([]);
 });
 
-test("every package that is imported is declared as a dependency", () => {
+test("every package that is imported for more than types is declared as a dependency", () => {
   const declared = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
   // `cloudflare:` is part of the Workers runtime; the build provides the console's files and bundles the other packages.
   const PROVIDED = /^(?:cloudflare:|countersign:console-files$|(?:prom-client|yaml)\b|diff$)/;

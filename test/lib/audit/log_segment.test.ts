@@ -39,7 +39,7 @@ test("the index of the log finds the entries of a subject, or with the flag, in 
     const column = randomBelow(2) as 0 | 1;
     const candidates = subjectsInColumn(randomBelow(ENTRIES), column);
     const bits = (candidates[randomBelow(candidates.length)]! & ALL_BUT_FLAG) >>> 0;
-    // The subject 0 is none, so that round finds the entries with the flag.
+    // 0 is no subject: such a round queries the entries with the flag instead.
     const query: SubjectQuery =
       bits === 0 ? { column: 0, mask: FLAG, bits: FLAG } : { column, mask: ALL_BUT_FLAG, bits };
     const [after, last] = [randomBelow(ENTRIES), randomBelow(ENTRIES)].sort((a, b) => a - b) as [number, number];

@@ -47,11 +47,13 @@ describe("without a token and without permission for anonymous writes", () => {
   test("a cross-site write is rejected before the token is checked, and no body is read", async () => {
     const api = await service({ allowAnonymousWrites: false });
     expect((await api.post("kpi", {}, { "sec-fetch-site": "cross-site" })).body.code).toBe("cross_site");
+    // A body of this size would be 413 if it were read.
     expect(await api.raw("kpi", "x".repeat(100_000))).toMatchObject(unauthorized);
   });
 
   test("all reads still succeed", async () => {
     const api = await service({ allowAnonymousWrites: false });
+    // A new service has no change, no self-evolution file, and no entry that a checkpoint proves.
     for (const path of GET_PATHS.filter((path) => !/CHANGE|FILE|proof/.test(path)))
       expect((await api.get(path)).status, path).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** Numbers in JSON that parsing would round are found with their path. */
+/** Numbers in JSON that change when they are parsed and printed again are found with their path; 0.1 does not change. */
 import { expect, test } from "vitest";
 import { findInexactNumber } from "../../../lib/kit/exact_numbers.ts";
 
@@ -32,7 +32,7 @@ test.each([
   ["3e-324", ""],
   ['{"a":1,"value":{"ids":["x",[],12345678901234567890]}}', "value.ids.2"],
   ['{"a":{},"b":[{"c":9007199254740993}]}', "b.0.c"],
-])("%s has a number that would be rounded at %j", (text, path) => {
+])("%s has a number at %j that parsing would change", (text, path) => {
   expect(findInexactNumber(text)).toBe(path);
 });
 

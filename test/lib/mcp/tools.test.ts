@@ -9,6 +9,7 @@ import { AGENT, asAgent, mcpClient, withAgents } from "../../support/mcp.ts";
 
 const ADMIN = { "x-svc-admin-token": "correct horse battery staple" };
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "ui.banner", summary: "Show the banner" };
+/** The capability of a host with the console, whose pages the results link to. */
 const UI = { id: "ui", group: "host", status: "available", reason: null, enable_with: null } as const;
 
 async function startMcp(options: TestOptions = {}) {
@@ -20,6 +21,7 @@ async function startMcp(options: TestOptions = {}) {
   });
   const fetch = checkedFetch(app(deps));
   const api = client(fetch);
+  /** Takes an action with the admin token; a decision by `approver`. */
   const decide = (action: string, change_id: string, approver = "ana") =>
     api.post(action, { change_id, ...(["apply", "rollback"].includes(action) ? {} : { approver }) }, ADMIN);
   return {

@@ -22,6 +22,7 @@ async function requireFoundAfter(service: ChatService, addMessages: () => Promis
   const { results } = (await service.search("retention report too long")).body;
   expect(results.map(({ kind }: { kind: string }) => kind)).toContain("feedback");
   expect(await store.list("chat_memories", { limit: 100_000, keysOnly: true })).toHaveLength(MAX_MEMORIES);
+  // The feedback; the denial is in another collection.
   expect(await store.list("memories", { limit: 100_000, keysOnly: true })).toHaveLength(1);
 }
 

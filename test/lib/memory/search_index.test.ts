@@ -72,6 +72,7 @@ test("removed documents are not found, and the others are still found after comp
     makeDocument(String(10_000 + i), `word${i % 7} number${i}`, { at: NOW - i }),
   );
   const { index, ids } = buildIndex(...documents);
+  // Document 10000 + i has the text "word<i % 7> number<i>".
   index.drop("13999");
   expect(ids("number3999")).toEqual([]);
   for (let id = 10_000; id < 13_000; id++) index.drop(String(id));
@@ -85,7 +86,7 @@ test("removed documents are not found, and the others are still found after comp
   expect(ids("fresh")).toEqual(["20000"]);
 });
 
-test("an empty query finds nothing, and an empty index has no results", () => {
+test("a query without words finds nothing, and an empty index has no results", () => {
   expect(buildIndex(makeDocument("1", "alpha")).ids("…")).toEqual([]);
   expect(buildIndex().ids("alpha")).toEqual([]);
 });

@@ -71,6 +71,7 @@ const canRunInObject = ({ needs }: StoreCase): boolean => needs !== "stall" && n
 
 describe("the Durable Object store follows the store contract", () => {
   test.each(storeCases.filter(canRunInObject).map(({ name }) => name))("%s", async (name) => {
+    // A failed case answers with its error.
     expect(await ask(nextObject(), { ask: "run", name })).toBeNull();
   });
 });

@@ -60,6 +60,7 @@ testFault("a store whose lock is held fails as busy after 8 attempts, and works 
   const store = await open({ name, ...pacing, limits: { lock: 20 } });
   const releaseLock = await lockHead(pool, name);
   await expect(put(store, "things", "a", 1)).rejects.toThrow(StoreBusy);
+  // Half (the recorded pacing's random number) of 25 ms, which doubles with each attempt up to 1 s.
   expect(pacing.pauses).toEqual([12, 25, 50, 100, 200, 400, 500]);
   await releaseLock();
   expect(await store.get("things", "a")).toBeUndefined();
