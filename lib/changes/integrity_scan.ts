@@ -89,6 +89,7 @@ async function scanLog(
 
 async function scanPages(deps: ScanDeps, state: ScanState, count: number): Promise<void> {
   for (let scanned = 0; scanned < count; scanned += RECORD_BATCH_SIZE, await yieldToEventLoop()) {
+    // Uncached, since a copy in memory would hide an edit of the stored record.
     const page = await deps.store.list("changes", { after: state.change, limit: RECORD_BATCH_SIZE, uncached: true });
     addMismatches(state.mismatches, await scanRecords(deps, page));
     state.change = page.length < RECORD_BATCH_SIZE ? "" : page.at(-1)!.id;

@@ -54,5 +54,6 @@ export function classifyAutonomy(
   return draftAge >= 0 && draftAge <= MAX_EDIT_AGE_MS ? "L2" : "L1";
 }
 
+/** Returns true for a name that nothing proves; any holder of the admin `token` may state any name. */
 const isClaimed = (authenticated: DecisionMaker["authenticated"]): boolean =>
   authenticated === "token" || authenticated === "claimed" || !authenticated;
