@@ -36,6 +36,7 @@ interface CachedRows extends Rows {
   head: string;
 }
 
+/** The rows of each store as its newest refresh returns them. */
 const cache = new WeakMap<Store, Promise<CachedRows>>();
 
 type IndexDeps = Pick<AuditDeps, "store" | "requestCache"> & { reader?: RestrictedReader | undefined };
@@ -133,6 +134,7 @@ async function refresh(
   if (!changed) return { ...(await loadRows(store)), ...chain };
   const rows = [...last.rows];
   let { rest } = last;
+  // A change below `rest` has no row: queries read it from the store.
   const ids = [...changed].filter((id) => rest === undefined || id >= rest);
   for (let begin = 0; begin < ids.length; begin += SLICE, await yieldToEventLoop()) {
     const part = ids.slice(begin, begin + SLICE);
