@@ -11,6 +11,7 @@ const writeAt =
     console[level](JSON.stringify({ level, message, ...plainFields }));
   };
 
+/** Copies the fields of an error, which `JSON.stringify` would write as `{}`. */
 const toPlainValue = (value: unknown): unknown =>
   value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
 
