@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 
 /** Approximate limit of cached values at a head, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
+/** Assumed size of a value in memory beyond its JSON text. */
 const VALUE_BYTES = 1000;
 
 /** An evaluation; `isCertain`: its result is valid until the log grows. */
@@ -21,6 +22,7 @@ export interface Evaluation<T> {
 /** The log as this process has read and verified it. */
 interface Position {
   head: ChainHead | undefined;
+  /** Number of durable entries in the log index. */
   indexed: number | undefined;
 }
 

@@ -29,7 +29,7 @@ export async function requireGateCaller(
     await requireCredential(request, deps);
     return undefined;
   } catch (error) {
-    // A token of a job that led here was not accepted, and neither was an admin token.
+    // If the request has a job's token or an admin token, an error means that this token was not accepted.
     const isWrong = isJob || request.headers.has("x-svc-admin-token") || hasWrongToken(request, deps);
     if (isWrong) await delayAnswer(deps, request);
     throw error;
