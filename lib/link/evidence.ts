@@ -33,7 +33,10 @@ export type Evidence = z.infer<ReturnType<typeof evidenceSchema>>;
 export const changeEvidence = async (store: Store, change: Change): Promise<Evidence | null> =>
   change.kpi === null ? null : peerEvidence(change, await listInsights(store));
 
-/** Computes the evidence for a change from insights of the same kind and KPI, weighed by trust; `null` without such insights. */
+/**
+ * Computes the evidence for a change from insights of the same kind and KPI, weighed by trust: from those on its target or, if there
+ * are none, from those on targets with the same parent. Returns `null` without such insights.
+ */
 export function peerEvidence(
   change: Pick<Change, "kind" | "target" | "kpi">,
   insights: readonly Insight[],
