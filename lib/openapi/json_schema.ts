@@ -110,9 +110,11 @@ function expandRecord(schema: JsonSchema): JsonSchema {
 }
 
 function isRedundant(keyword: string, value: unknown, schema: JsonSchema, io: "input" | "output"): boolean {
+  // zod bounds every integer by the safe integers.
   if (keyword === "minimum" || keyword === "maximum") return Math.abs(value as number) === Number.MAX_SAFE_INTEGER;
   // The values of an enum show that they are text.
   if (keyword === "type") return io === "output" && value === "string" && schema.enum !== undefined;
+  // zod adds a pattern to each format.
   if (keyword === "pattern") return schema["format"] !== undefined;
   // A field's name is text anyway.
   if (keyword === "propertyNames") return JSON.stringify(value) === '{"type":"string"}';
