@@ -8,7 +8,7 @@ import { writeRetrospective } from "./retrospective.ts";
 /** The newest erasure for which this process has rewritten its files, by store. */
 const rewrittenUpTo = new WeakMap<object, number>();
 
-/** A link of a report, and the id of the change that it leads to. */
+/** The text `[…]` of a link in a report, if its address leads to a change; the group is the id of that change. */
 const LINK = /\[(?:\\.|[^\\\]])*\](?=\([^()\s]*#\/changes\/([^()\s]+)\))/g;
 
 /** Writes the retrospectives of erased changes again, and replaces the summaries that reports quote. */
@@ -17,6 +17,7 @@ export async function rewriteErasedFiles({ evolved, ...deps }: OperationsDeps): 
   const newest = (await store.get("meta", "erased"))?.value.entry ?? 0;
   const lastErasure = rewrittenUpTo.get(store) ?? 0;
   if (!evolved || newest <= lastErasure) return;
+  /** Returns the summaries of the changes that were erased since the last rewrite; an erasure replaces the summary by a placeholder. */
   const findErased = async (ids: readonly string[]): Promise<Map<string, string>> => {
     const records = await readRecords(store, ids);
     return new Map(

@@ -24,8 +24,8 @@ export async function noticeMismatches(deps: ChangesDeps): Promise<void> {
   const { store, clock } = deps;
   const known = listKnownMismatches(deps.integrity);
   const reported = (await store.get("meta", "mismatches"))?.value.told ?? [];
-  const unknown = reported.filter((id) => !known.has(id)).slice(0, MAX_RECHECKED);
-  const repaired = new Set(unknown.length === 0 ? [] : await listRepaired(deps, unknown));
+  const onlyReported = reported.filter((id) => !known.has(id)).slice(0, MAX_RECHECKED);
+  const repaired = new Set(onlyReported.length === 0 ? [] : await listRepaired(deps, onlyReported));
   if (repaired.size === 0 && [...known.keys()].every((id) => reported.includes(id))) return;
   await store.transact(async (tx) => {
     const before = (await tx.get("meta", "mismatches"))?.value.told ?? [];
