@@ -48,8 +48,8 @@ export const emptyChain = (): Chain => ({
 });
 
 /**
- * Verifies the next line. After a broken line the chain continues from the values which that line states, so that one fault is
- * reported once.
+ * Verifies the next line, and moves `chain` past it. After a broken line the chain continues from the values which that line
+ * states, so that one fault is reported once.
  */
 export function verifyLine(chain: Chain, line: string): Finding | undefined {
   const number = ++chain.lines;

@@ -30,6 +30,7 @@ export const escapeForTerminal = (text: string): string =>
 export const SIGNATURE = 1;
 /** A key name: no white space of Unicode, no control character, no plus sign. */
 const KEY_NAME = String.raw`([^\s\ufeff+\x00-\x1f\x7f-\x9f]+)`;
+/** A name, the key id, and in base64 the signature type (one byte) and the 32 bytes of the key. */
 const VERIFIER_KEY = new RegExp(`^${KEY_NAME}\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})[ \\t\\r\\n]*$`, "u");
 const SIGNATURE_LINE = new RegExp(`^— ${KEY_NAME} ([A-Za-z0-9+/]+={0,2})$`, "u");
 /** Control characters, which no note contains. */
@@ -37,6 +38,7 @@ const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
 const PEM = /-----BEGIN PUBLIC KEY-----[ \t\r\n]+([A-Za-z0-9+/= \t\r\n]+)-----END PUBLIC KEY-----/;
 /** DER of an Ed25519 public key before its 32 bytes. */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
+/** Lines with the origin, the length of the log, its root in base64, and any further lines. */
 const CHECKPOINT = /^([^\n]+)\n(0|[1-9]\d{0,14})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/;
 
 /** Parses a checkpoint; undefined when the text is not one. Without signatures the empty line may be missing. */
