@@ -17,9 +17,9 @@ export interface ResourceOptions {
   concerns?: (event: ServiceEvent) => boolean;
 }
 
-/** Milliseconds between two reads, so that a busy service is not asked at every event. */
+/** Minimum time from the end of a read to the next one, so that not every event of a busy service causes a read. */
 const MIN_INTERVAL_MS = 800;
-const BATCH_MS = 120;
+const BATCH_MS = 120; // Events within this time cause one read.
 const MAX_CACHED = 60;
 /** An answer younger than this serves other parts of the page too. A dialog always reads, since decisions are made in it. */
 const FRESH_MS = 2000;

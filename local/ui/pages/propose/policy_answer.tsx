@@ -16,7 +16,7 @@ export function PolicyAnswer({ answer, policy }: { answer: Answer; policy: Polic
       </Notice>
     );
   const rules = listValueRules(answer);
-  // Without names, anyone may fill the quorum, but nobody is left to approve as an owner.
+  // An empty `of` means that anyone may fill the quorum; in a rule "owners …" it means that no owner may approve.
   const needed = preview?.missing.map(({ count, of, rule }) => {
     const from = rule.startsWith("owners ") || of.length > 0 ? ` from ${of.join(" or ") || "nobody who may"}` : "";
     return `${formatCount(count, "approval")}${from}`;
