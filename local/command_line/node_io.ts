@@ -35,9 +35,10 @@ async function confirm(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-/** Runs a program, whose errors and questions go to the terminal; returns its output. */
+/** Runs a program that signs (`ssh-keygen`), whose errors and questions go to the terminal; returns its output. */
 async function runProgram(program: string, args: readonly string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  // A program may end before it has read its input; then its exit code or `error` event is reported.
   child.stdin.on("error", () => {}).end(input);
   const output = text(child.stdout);
   const [code] = (await once(child, "close").catch((error: NodeJS.ErrnoException) => {
@@ -49,6 +50,7 @@ async function runProgram(program: string, args: readonly string[], input: strin
   return output;
 }
 
+/** Writes the body of an answer to a file, or to standard output, which stays open. */
 async function save({ body }: Response, file: string | undefined): Promise<void> {
   const from = Readable.fromWeb(body as never);
   const written = file === undefined ? pipeline(from, stdout, { end: false }) : pipeline(from, createWriteStream(file));

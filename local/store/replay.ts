@@ -19,6 +19,7 @@ export interface ReplayParts {
   segments: Map<number, Segment>;
   /** Content of the catalog file, which was read into the catalog already. */
   stored: StoredCatalog | undefined;
+  /** Returns a file number that is not used yet. */
   nextFile(): number;
 }
 
@@ -88,6 +89,7 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
       segments.set(segment.file, segment);
       await relocate(files, catalog, segment, number);
       // The compaction removed the records that a later segment supersedes; their locations in the catalog are removed too.
+      // A record of a sequence is never superseded, so a missing one is damage: then `removeFile` returns false.
       const isAnyRemoved = segment.live < (stored!.live.get(number) ?? 0);
       if (isAnyRemoved && !catalog.removeFile(number))
         throw new StoreDamaged(segment.path, 0, "records that were in it are missing");
@@ -136,7 +138,7 @@ export function newReplay({ files, catalog, segments, stored, nextFile }: Replay
   };
 }
 
-/** Counts an operation of a segment. */
+/** Counts an operation of a segment. A deletion with an empty id deletes no record: it states the revision floor of a collection. */
 function countOperation(segment: Segment, { id, deleted }: Pick<Operation, "id" | "deleted">): void {
   if (!deleted) segment.puts++;
   else if (id !== "") segment.deletions++;

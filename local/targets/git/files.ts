@@ -12,7 +12,7 @@ export const ABSENT: TargetValue = { version: "absent" };
 /** Returns the text of a value that was not read from a file. */
 const renderJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** Returns the text to write: the current text where the value is the same. */
+/** Returns the text to write: the stored text of `next` if it has one, the current text if the value is the same, else new JSON. */
 export function renderFile(current: TargetValue, next: TargetValue): string {
   if (next.raw === undefined) {
     const isSame = current.value !== undefined && canonicalJson(current.value) === canonicalJson(next.value);
@@ -56,6 +56,7 @@ async function readObjects(
   const { code, stdout } = await repository.call(["cat-file", "--batch"], { ...options, input });
   options.signal?.throwIfAborted();
   if (code !== 0) throw new GitFailed("git cannot read the file: it is too large, or the server does not return it");
+  // Each answer is `<id> <type> <size>`, a line end, the bytes and a line end; or `<name> missing` without bytes.
   let at = 0;
   return names.map(() => {
     const end = stdout.indexOf("\n", at);
@@ -118,6 +119,7 @@ function parse(raw: string, name: string): unknown {
   }
 }
 
+/** Decodes UTF-8; undefined for other bytes. A byte order mark stays in the text, so that the JSON parser rejects it. */
 function decode(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
