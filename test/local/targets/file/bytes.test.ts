@@ -26,12 +26,10 @@ test.each(["__proto__", "constructor", "toString", "a.b.c", "é\u0301 日本語 
     expect(JSON.stringify(values[name][name])).toBe('{"__proto__":{"x":1}}');
     expect(({} as Record<string, unknown>).x).toBeUndefined();
 
-    await apply(change("chg_2", { tenant_id: name, target: name }));
+    const newer = change("chg_2", { tenant_id: name, target: name });
+    await apply(newer);
     expect(await rollback(sameNames)).toBe("superseded");
-    for (const id of ["chg_2", "chg_b", "chg_u"])
-      await rollback(
-        change(id, { tenant_id: id === "chg_u" ? "t1" : name, target: id === "chg_b" ? "ui.banner" : name }),
-      );
+    for (const each of [newer, otherTarget, otherTenant]) await rollback(each);
     expect((await content()).values).toEqual({});
     expect(await text()).not.toContain("value of");
   },
@@ -54,6 +52,7 @@ test("content of other programs stays, anywhere in the file", async () => {
   await rollback(change("chg_b"));
   expect(JSON.stringify(JSON.parse(await text()).values)).toBe(JSON.stringify(before.values));
 
+  // A member that another program adds to the adapter's own entry stays too.
   await write(JSON.parse(await text().then((fileText) => fileText.replace('"kind": "config"', '"ticket": "T-8"'))));
   await apply(change("chg_b"));
   expect(JSON.parse(await text()).changes.chg_b.ticket).toBe("T-8");
@@ -193,6 +192,7 @@ test("an aborted operation stops before the rename and leaves no file", async ()
   await apply(a);
   const before = await text();
   const controller = new AbortController();
+  // The apply is aborted after its temporary file is created; the other operations begin aborted.
   const adapter = open(withHook(() => controller.abort(new Error("time is up"))));
   for (const operation of [adapter.apply, adapter.rollback, adapter.verify, adapter.validate])
     await expect(operation(operation === adapter.rollback ? a : change("chg_b"), controller.signal)).rejects.toThrow(
