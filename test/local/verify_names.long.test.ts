@@ -5,6 +5,7 @@ import { normalizeName } from "../../lib/changes/rules/names.ts";
 import { normalizeName as normalizeInVerifier } from "../../local/verify/policy.ts";
 import { pythonMissing } from "../tamper/verifiers.ts";
 
+/** White space, letters whose case folding or normalization is special, a zero-width character, and an emoji. */
 const NAMES = [" Ana  Meier\n", "Ana", "STRAßE", "ẞ", "ıda", "İda", "Οδυσσεύς", "Kim", "Ꭰ", "ŉ", "علی‌رضا", "⚡️ ana"];
 
 test("the verifier compares names as the service does", () => {

@@ -25,6 +25,7 @@ async function createFiles(count: number, options = {}): Promise<void> {
   await store.close();
 }
 
+/** Reads the lines of the journal: line 0 is its header, and line n is commit n. */
 const lines = async (): Promise<string[]> => (await readFile(journal, "utf8")).trimEnd().split("\n");
 const rewriteJournal = (changed: string[]): Promise<void> =>
   writeFile(journal, changed.map((line) => `${line}\n`).join(""));
@@ -248,7 +249,7 @@ describe("the state file", () => {
     await expectDamage(state, 0, /remove this file/);
   });
 
-  test("without a journal is rejected, and no message says that it can be removed", async () => {
+  test("of another program is rejected without a journal, and the message does not say remove", async () => {
     const intent = join(folder, "intent", "state.json");
     await mkdir(join(folder, "intent"));
     await writeFile(intent, '{"product":"a"}');

@@ -14,6 +14,7 @@ import { freePort } from "../../support/free_port.ts";
 import { manifest } from "../../support/intents.ts";
 import { get } from "../../support/requests.ts";
 
+/** A port on which no program listens. */
 const PORT = await freePort();
 const SECRETS = {
   UNLEASH_TOKEN: "user:s3cret-of-unleash",
@@ -82,10 +83,11 @@ afterAll(async () => {
 
 test("each unreachable system has a failing capability with its name, without secrets", async () => {
   const { propose, must, post, send, bring } = client(service.fetch);
-  const value = { flags: "true", toggles: "true" };
+  // Feature flags are boolean; the other systems take any JSON.
+  const valueBySystem: Record<string, string> = { flags: "true", toggles: "true" };
   const results = await Promise.all(
     UNREACHABLE.map(async ({ name }) => {
-      const { change_id } = await propose({ target: `${name}/checkout`, value: value[name as "flags"] ?? "5" });
+      const { change_id } = await propose({ target: `${name}/checkout`, value: valueBySystem[name] ?? "5" });
       const dry = await post("apply", { change_id, dry_run: true });
       await must("approve", change_id);
       return { name, dry, applied: await post("apply", { change_id }) };
@@ -123,5 +125,5 @@ test("each unreachable system has a failing capability with its name, without se
     .map(({ system }) => system);
   expect(reportedSystems.sort()).toEqual(UNREACHABLE.map(({ name }) => name).sort());
   const allOutput = JSON.stringify([lines, capabilities.text, text.text, audit.text, intent.text, results]);
-  expect(allOutput.match(/.{40}s3cret.{20}/g)).toBeNull();
+  expect(allOutput.match(/.{0,40}s3cret.{0,20}/g)).toBeNull();
 });

@@ -30,7 +30,7 @@ interface Case {
   at?: string;
   created_at?: string;
   signers?: string[];
-  /** Entries between the signatures and the consent. */
+  /** Entries between the signatures and the consent; each counts as signed by ana. */
   between?: RecordedEntry[];
   isErased?: boolean;
 }
@@ -189,6 +189,7 @@ test.each<[consent: string, given: Case, problem: string | undefined]>([
   ["at its end", { at: BOUNDS.until, policy: { max_days: 90 } }, `${OUTSIDE}until`],
   ["without an end", { bounds: { until: undefined } }, `${OUTSIDE}until`],
   ["without a beginning", { bounds: { from: undefined } }, undefined],
+  // The policy's five days count from the draft or the first signature, whichever is earlier: by default both are at AT.
   ["before the policy's days are over", { at: "2026-11-07T07:59:59.999Z" }, undefined],
   ["after the policy's days", { at: "2026-11-07T08:00:00.000Z" }, `${OUTSIDE}until`],
   [

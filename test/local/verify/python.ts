@@ -14,8 +14,9 @@ export interface Judged {
 }
 
 /**
- * Caches results of signature checks: most inputs have one other entry than the input before, so their signatures repeat. The
- * status 99 stands for an exception, which no input may cause.
+ * Caches results of signature checks: most inputs have one other entry than the input before, so their signatures repeat. With the
+ * statuses 0 to 2 the program prints a report, with 3 only the reason why it cannot read an input. The status 99 stands for an
+ * exception, which no input may cause.
  */
 const DRIVER = `
 import contextlib, functools, io, json, sys
