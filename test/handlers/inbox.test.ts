@@ -65,6 +65,7 @@ describe("lists", () => {
     expect(inTime.totals.expiring).toBe(0);
     const [{ expires_at, since }] = inTime.pending.items;
     expect(Date.parse(expires_at) - Date.parse(since)).toBe(40 * HOUR_MS);
+    // The first change has waited for 31 of its 40 hours, the second for 21.
     deps.clock.advance(21 * HOUR_MS);
     expect((await get("/api/inbox")).body.totals.expiring).toBe(1);
     await must("approve", change_id);
@@ -178,6 +179,7 @@ test("a KPI that got worse after an apply is listed for a week after the verdict
   await api.bring("applied", { kpi: "csat", expected_delta_k: "0.1" });
   await api.post("kpi", { csat: "3" });
   expect(await readWorseKpis()).toEqual([]);
+  // The verdict comes at the horizon, 7 days after the apply.
   api.deps.clock.advance(8 * DAY_MS);
   expect(await readWorseKpis()).toEqual(["csat"]);
   api.deps.clock.advance(7 * DAY_MS);

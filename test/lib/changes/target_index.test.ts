@@ -56,6 +56,7 @@ test.for([1, 2, 3])(
     const requested = [...targetKeys.filter(() => random(10) < 8), EMPTY, LARGE];
     // Counts only the requests from here on.
     take();
+    // `listIndexedOpenChanges` returns ten ids at most, and reads eleven rows.
     const live = await readTargetIndex(store, "live_by_target", requested, { limit: 11 });
     const owners = await readTargetIndex(store, "owners", requested, { limit: 1, reverse: true });
     const leases = await readTargetIndex(store, "leases", requested, { limit: 10 });

@@ -6,7 +6,7 @@ import { computeFigures } from "../../support/month/figures.ts";
 import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/people.ts";
 
 const NOW = "2026-11-16T09:30:00.000Z";
-const HOUR = 3600;
+const HOUR_MS = 3_600_000;
 let month: Awaited<ReturnType<typeof sharedMonth>>;
 
 /** A change of the ledger with its events. */
@@ -28,7 +28,7 @@ interface Facts extends LedgerChange {
 }
 let all: Facts[];
 
-const addHours = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR * 1000).toISOString();
+const addHours = (at: string, hours: number): string => new Date(Date.parse(at) + hours * HOUR_MS).toISOString();
 
 function buildFacts(figures: ReturnType<typeof computeFigures>, change: LedgerChange): Facts {
   const acts = figures.acts.filter((act) => act.change === change.name);
@@ -61,7 +61,7 @@ function buildFacts(figures: ReturnType<typeof computeFigures>, change: LedgerCh
     verdict: figures.computeOutcome(change.name)?.verdict,
     emergency,
     // N counts an open change as overdue after 24 hours.
-    overdue: change.drifting || reviewDue || (open && Date.parse(NOW) - Date.parse(since) > 24 * HOUR * 1000),
+    overdue: change.drifting || reviewDue || (open && Date.parse(NOW) - Date.parse(since) > 24 * HOUR_MS),
     lacking: open ? figures.listMissingConsents(change) : [],
     expires,
     text: [...changeTexts, change.proposer, change.asked_by ?? "", ...notes].join("\n").toLowerCase(),
@@ -218,6 +218,7 @@ describe("the caller", () => {
 });
 
 describe("order", () => {
+  /** Returns the names of the changes that have a key, the largest first unless `ascending`, and the newest first for equal keys. */
   const sortNames = (key: (change: Facts) => number | string | undefined, ascending = false) =>
     all
       .filter((change) => key(change) !== undefined)
@@ -284,8 +285,9 @@ describe("groups", () => {
   });
 
   test("weeks are ISO weeks", async () => {
+    // Week 42 of 2026 begins on Monday 12 October.
     const week = (at: string) =>
-      `2026-W${42 + Math.floor((Date.parse(at) - Date.parse("2026-10-12")) / (168 * HOUR * 1000))}`;
+      `2026-W${42 + Math.floor((Date.parse(at) - Date.parse("2026-10-12")) / (168 * HOUR_MS))}`;
     expect(await findGroups("group:week")).toEqual(counts(all.map(({ proposed }) => week(proposed))));
   });
 });

@@ -91,6 +91,7 @@ test("a token is used until five minutes before it expires, and concurrent calle
   clock.advance(1);
   await client.authorize(ACME);
   expect(tokens.count).toBe(2);
+  // Another repository needs a token of its own.
   await client.authorize({ ...ACME, repository_id: 43 });
   expect(tokens.count).toBe(3);
 });

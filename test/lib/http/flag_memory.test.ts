@@ -13,9 +13,11 @@ const CONTEXTS = [
   ...Array.from({ length: 12 }, (_, at) => ({ targetingKey: "t1", userId: `u${at}` })),
 ].map((context) => readContext(context));
 
+/** Shares of the treated users in the two steps, in ten-thousandths. */
+const SHARES = [3000, 6000];
 const stages = JSON.stringify({
   ...STAGES,
-  steps: [3000, 6000].map((share, at) => ({ ...STAGES.steps[at], share })),
+  steps: SHARES.map((share, at) => ({ ...STAGES.steps[at], share })),
 });
 
 /** Evaluates a flag and all flags for each context; `prepare` returns the dependencies for a context. */
@@ -47,7 +49,7 @@ test("a write of one process shows in the next response of both", async () => {
   const advance = async (step: number) => {
     const { passHours, feedNow } = rolloutClient(writing, change_id);
     passHours(24);
-    await feedNow({ step, ...totals(100_000, [3000, 6000][step]!) });
+    await feedNow({ step, ...totals(100_000, SHARES[step]!) });
   };
   const writes: [name: string, write: () => Promise<unknown>][] = [
     ["a value for all", () => apply({ tenant_id: "*", value: '"all"' })],

@@ -1,6 +1,6 @@
 /**
- * Sends random and mutated frames to sessions in every state. `LINK_FUZZ_FRAMES=100000` runs the long form, and
- * `LINK_FUZZ_SEED` repeats a run.
+ * Sends random and mutated frames to sessions in every state. `LINK_FUZZ_FRAMES=100000` sets the number of frames, and
+ * `LINK_FUZZ_SEED=<seed of a run>` repeats a run.
  */
 import { expect, test } from "vitest";
 import { LENGTH_BYTES, MAX_PROVEN_BYTES, MAX_UNPROVEN_BYTES } from "../../../lib/link/frames.ts";
@@ -20,6 +20,7 @@ interface SessionState {
   end: Session;
   frames: Uint8Array[];
   events: LinkEvent[];
+  /** Maximum size of a frame before the session is established. */
   limit: number;
 }
 

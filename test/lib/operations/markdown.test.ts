@@ -1,3 +1,4 @@
+/** Quotations of free text in the Markdown files of the service. */
 import { expect, test } from "vitest";
 import { blockQuote } from "../../../lib/operations/markdown.ts";
 

@@ -52,8 +52,8 @@ describe("the stages of a proposal", () => {
       { watch: [{ ...watched, kind: "mean", bounds: [-1, 5], allowed: { relative: 0.1 } }] },
       "watch.0.bounds: must be 0 or more where allowed is relative",
     ],
-    [{ watch: [{ ...watched, allowed: -1 }] }, "watch.0.allowed: "],
-    [{ more: 1 }, ": "],
+    [{ watch: [{ ...watched, allowed: -1 }] }, "watch.0.allowed: must be 0 or more"],
+    [{ more: 1 }, ": must be a plan of a rollout"],
   ])("are rejected with %j", (change, problem) => {
     expect(findProblem(change)).toContain(problem);
   });

@@ -53,6 +53,7 @@ test("moves in, between and out preserve the log, and the source of a move rejec
   expect(Number(await post("one", "write"))).toBeGreaterThan(5);
   const backup = await post("one", "backup");
   expect(Number(await post("one", "write"))).toBeGreaterThan(6);
+  // A backup can only be restored.
   await expect(post("two", "import", backup)).rejects.toThrow("countersign restore");
   const next = await post("one", "export");
   await expect(post("one", "write")).rejects.toThrow(
@@ -60,6 +61,7 @@ test("moves in, between and out preserve the log, and the source of a move rejec
   );
 
   await expect(post("two", "import", `${next.slice(0, -200)}\n`)).rejects.toThrow("MoveRejected");
+  // The answer has the log as it was moved, before the entry of this move.
   expect(JSON.parse(await post("two", "import", next))).toMatchObject({ length: length + 1, origin });
   const exported = await post("two", "export");
   const to = memoryStore();

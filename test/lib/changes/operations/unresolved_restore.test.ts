@@ -8,7 +8,10 @@ import { editableTarget } from "../../../support/editable_target.ts";
 
 type Resolution = "done" | "not_done" | "open" | undefined;
 
-/** Creates a change with the value 2 whose target was set to 7, and a restore without an answer. */
+/**
+ * Creates a change with the value 2 whose target was set to 7, and a restore without an answer: a `lost answer` comes after the write,
+ * a `lost request` before it. `resolution` is the target system's later answer to whether the write was done.
+ */
 async function coreWithUnansweredRestore(fault: "lost answer" | "lost request", resolution?: Resolution) {
   const { target, adapter, edit, value } = editableTarget();
   const system = { resolution };
@@ -82,6 +85,7 @@ test("a restore that set nothing does not block a rollback, and has no entry", a
   expect(await leases()).toBe(1);
   expect((await rollback(OVER_DRIFT)).status).toBe(200);
   expect([value("ui.a"), await leases()]).toEqual([undefined, 0]);
+  // A write without an answer may take effect until ten minutes after the end of its lease.
   api.deps.clock.advance(20 * MINUTE);
   await api.cycle();
   expect(await events()).toEqual(["change_drifted", "change_rollback_failed", "change_rolled_back"]);

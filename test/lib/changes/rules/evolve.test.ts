@@ -195,6 +195,7 @@ describe("a failed rollback of a plan", () => {
       ["change_applied", { sets: KEYS.map((key) => ({ ...key, previous_digest: "p" })) }],
     );
 
+  // In the report, only targets that were rolled back have `target_holds`: the change in force then, null for none.
   test("marks the targets that were rolled back, with the time of the first report", () => {
     const failed = evolve(
       createPlan(),
@@ -204,9 +205,9 @@ describe("a failed rollback of a plan", () => {
     const second = { ...KEYS[1]!, previous_digest: "p" };
     expect(failed).toMatchObject({ change: { status: "applied" } });
     expect(failed.applied!.sets).toEqual([first, second]);
-    const later = {
-      ...createEvent("change_rollback_failed", { sets: KEYS.map((key) => ({ ...key, target_holds: null })) }),
-    };
+    const later = createEvent("change_rollback_failed", {
+      sets: KEYS.map((key) => ({ ...key, target_holds: null })),
+    });
     const completed = evolve(failed, { ...later, timestamp: "2026-01-02T05:00:00.000Z" })!;
     expect(completed.applied!.sets).toEqual([first, { ...second, rolled_back_at: "2026-01-02T05:00:00.000Z" }]);
   });

@@ -30,12 +30,13 @@ function loadedEngine() {
 test("a new record's revision starts above the collection's floor, once that floor is read", async () => {
   const { state, setFloor, engine } = loadedEngine();
   setFloor(7);
+  // Undefined: the engine does not know the floor yet, so a put must read the record.
   expect(engine.assumeAbsent(recordKey("a"))).toBeUndefined();
 
   const first = engine.begin();
   await first.head;
   await first.versions([recordKey("x", "others")]);
-  // The floor of things is read together with the first record, since something was put into things.
+  // The floor of `things` is read together with the first record, since `assumeAbsent` needed it.
   expect(state.readKeys).toContain("things/");
   expect(engine.assumeAbsent(recordKey("a"))).toEqual({ found: { ...recordKey("a"), revision: 7, json: undefined } });
   expect(engine.assumeAbsent(recordKey("a", "others"))).toEqual({ found: undefined });
