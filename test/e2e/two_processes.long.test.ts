@@ -44,16 +44,16 @@ describe("after the removal of a running service's lock no data is lost if", () 
       })();
       const second = await serve(cwd, ARGS).finally(() => (starting = false));
       await busy;
-      const [late, early] = await Promise.all([propose(first, "b"), propose(second, "c")]);
-      acknowledged.push(...late.acknowledged, ...early.acknowledged);
-      expect(late.acknowledged).toEqual([]);
-      for (const { status, body } of late.rejected)
+      const [fromFirst, fromSecond] = await Promise.all([propose(first, "b"), propose(second, "c")]);
+      acknowledged.push(...fromFirst.acknowledged, ...fromSecond.acknowledged);
+      expect(fromFirst.acknowledged).toEqual([]);
+      for (const { status, body } of fromFirst.rejected)
         expect([status, body.code, body.error]).toEqual([
           503,
           "store_unavailable",
           expect.stringContaining("another process writes to it"),
         ]);
-      expect(early.rejected).toEqual([]);
+      expect(fromSecond.rejected).toEqual([]);
       const ready = await json(`${first.url}/readyz`);
       expect([ready.status, ready.body.checks.store]).toEqual([
         503,
