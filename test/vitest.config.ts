@@ -34,7 +34,7 @@ const always: Plugin = {
 
 /** Tests write to a temporary folder, which is removed after the run. */
 const env = { TMPDIR: makeRunFolder(), TEST_LENGTH: "short" };
-/** Long tests get more time, three times as much on a slow machine. */
+/** Time limit of long tests, for which a slow machine needs three times as long. */
 const PATIENT_MS = 180_000;
 const LONG = { ...env, TEST_LENGTH: "long" };
 /** A browser on a busy machine loses a race now and then: in CI its test gets a second try, which the report names. */

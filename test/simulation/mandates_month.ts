@@ -141,7 +141,10 @@ interface Simulation {
   waiting: Map<string, number>;
   /** Changes that a mandate approved, until they are applied. */
   open: Set<string>;
-  /** Contested values, with the mandate of the change and the cycle that found them. */
+  /**
+   * Contested values by change id and end of the contest (`<change_id> <contested_until>`), with the mandate of the change and the
+   * cycle that found them.
+   */
   contested: Map<string, { mandate_id: string | undefined; cycle: number }>;
   /** Length of the log at the end of each cycle. */
   cycleEnds: number[];
@@ -292,7 +295,7 @@ async function causeLosses(simulation: Simulation, hour: number, every: number):
   if (hour === 0) await feed({ incident_rate: 0.03, csat: 4 });
   const proposeAs = (area: Area, fields: Idea["fields"]): Promise<string> =>
     propose(simulation, { area, fields: { ...usual, apply_when: "approved", ...fields } });
-  // One more change is approved right before each loss, and not applied yet.
+  // One more change is approved right before each loss but the contested value, and not applied yet.
   if (isDue(0) && hour === 10) await proposeAs("price", { target: "price.1", value: 1002 });
   if (isDue(1) && hour === 12) await proposeAs("flags", { target: "flags.1", value: true });
   if (isDue(3) && hour === 18) await proposeAs("copy", { target: "copy.1", value: 1002 });

@@ -1,3 +1,4 @@
+/** Opens the governed core for tests: the endpoints of changes and of the log, and the part of a cycle that governs changes. */
 import { apply } from "../../handlers/product/apply.ts";
 import { approve } from "../../handlers/product/approve.ts";
 import { audit } from "../../handlers/product/audit.ts";

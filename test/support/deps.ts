@@ -1,3 +1,4 @@
+/** Opens services for tests, and opens them again as a restarted process does. */
 import { countersign, type ServiceOptions } from "../../handlers/index.ts";
 import type { Deps } from "../../lib/deps.ts";
 import { readIdentityFile } from "../../lib/identity/identity_file.ts";

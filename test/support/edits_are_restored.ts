@@ -1,4 +1,7 @@
-/** An adversary edits targets with the target system's own credentials, and the service restores the approved values. */
+/**
+ * A test for several target systems: an adversary edits targets with the target system's own credentials, and the service restores
+ * the approved values.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -176,12 +176,14 @@ export async function startHttp(root: string) {
       },
       stdio: ["pipe", "pipe", "ignore"],
     });
+    // The program may end before it has read the complete request; its answer is sent nevertheless.
     backend.stdin.on("error", () => undefined);
     request.pipe(backend.stdin);
     const output: Buffer[] = [];
     backend.stdout.on("data", (chunk: Buffer) => output.push(chunk));
     backend.on("close", () => {
       if (isPush && request.method === "POST" && !state.onPushed()) return void request.socket.destroy();
+      // As a CGI program it prints headers, of which `Status` is the status of the response, an empty line and the body.
       const bytes = Buffer.concat(output);
       const end = bytes.indexOf("\r\n\r\n");
       const headers = bytes

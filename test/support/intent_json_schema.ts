@@ -7,6 +7,7 @@ export const intentJsonSchema = (): object => ({
   ...z.toJSONSchema(intentSchema(), {
     io: "input",
     override({ jsonSchema }) {
+      // The service ignores unknown fields whose names begin with `x-`.
       if (jsonSchema.additionalProperties === false) jsonSchema.patternProperties = { "^x-": {} };
     },
   }),

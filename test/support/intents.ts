@@ -1,3 +1,4 @@
+/** Manifests of the product `acme-crm`, and the intents that are loaded from them. */
 import { portableSha256 } from "../../lib/kit/platform.ts";
 import { loadIntent } from "../../lib/changes/rules/intent.ts";
 

@@ -46,6 +46,7 @@ export const MANDATE_INTENT = {
   },
 };
 
+/** Bounds of the pricing agent's mandate, without its end. */
 export const BOUNDS = {
   agent: "agent:pricing",
   targets: ["price.*"],

@@ -86,7 +86,7 @@ async function startServiceWithHistory() {
   });
   const advanceClock = async (hours) => {
     const before = Date.parse((await readState(url)).as_of);
-    // The clock never passes the present, so the loop must end shortly before it.
+    // Each signal advances the clock by CLOCK_STEP_MS, but never past the present, so the loop must end shortly before that.
     const until = Math.min(before + hours * HOUR, Date.now() - HOUR / 60);
     for (let now = before; now < until; now = Date.parse((await readState(url)).as_of)) child.kill("SIGUSR2");
   };

@@ -14,6 +14,7 @@ interface Message {
 }
 
 const PROPOSAL = { tenant_id: "t1", kind: "config", target: "price.list", summary: "Raise the list price", value: 103 };
+/** Messages and names of tools in the last request to the model. */
 const conversation: Message[] = [];
 let offeredTools: string[] = [];
 let currentRun: () => DocumentRun;
