@@ -49,6 +49,7 @@ const FORGED: readonly (readonly [
   ["a rollback of some targets", "change_rolled_back", (sets) => sets.slice(1), STILL_HELD],
   ["a restore of another target", "value_restored", renamed, NOT_OWNER],
   ["a restore without targets", "value_restored", () => undefined, NO_TARGETS],
+  // A plan has two targets or more.
   ["a proposal of one target", "change_proposed", (sets) => sets.slice(2), NO_TARGETS],
   ["a proposal without targets", "change_proposed", () => undefined, "it has sets, but its change is not a plan"],
 ];
