@@ -1228,7 +1228,10 @@ def format_loss(loss):
 def explain_loss(losses, length):
     """Explains missing entries up to `length` by an accepted loss; empty where no loss covers them."""
     def covers(loss):
-        return loss["continues"] < length if loss["known"] is None else loss["known"] >= length
+        if loss["known"] is None:
+            return loss["continues"] < length
+        # Entries that remained are not lost; a log that had grown beyond its lost end states no entry that remained.
+        return loss["known"] >= length and (loss["continues"] < length or loss["continues"] >= loss["known"])
 
     loss = next(filter(covers, losses), None)
     return f"; {format_loss(loss)}" if loss else ""

@@ -77,9 +77,17 @@ async function createLossCheck(
   return ({ length }) => length > continues && length <= known.length;
 }
 
-/** Requires that the anchor of an empty store is empty: otherwise the store was lost. Errors: `LogMissing`. */
+/**
+ * Requires that the anchor of an empty store is empty: otherwise the store was lost. An anchor that only takes checkpoints counts
+ * as empty, one that fails does not. Errors: `LogMissing`.
+ */
 export async function requireEmptyAnchor(deps: CheckpointDeps): Promise<void> {
   const { longest } = (deps.anchor && (await readAnchor(deps, deps.anchor))) ?? {};
+  const { anchor: problem } = deps.integrity;
+  if (!longest && problem)
+    throw new LogMissing(
+      `the store is empty, and its log may have been lost: ${problem.reason}; make the anchor readable, or start without it to begin a new log`,
+    );
   if (!longest) return;
   const { origin, length } = longest;
   throw new LogMissing(

@@ -46,7 +46,11 @@ async function verifyChainAgainst(deps: ChangesDeps, { expected_length, expected
   };
   if (breach) return report;
   // An accepted loss that explains why the expected end is missing.
-  const loss = losses.find(({ known }) => known.length >= endLength);
+  const loss = losses.find(({ known, continues }) => {
+    if (known.head === null) return continues.length < endLength;
+    // Entries that remained are not lost; a log that had grown beyond its lost end states no entry that remained.
+    return known.length >= endLength && (continues.length < endLength || continues.length >= known.length);
+  });
   const lossNote = loss
     ? `; ${loss.actor} accepted at ${loss.at} that the log lost its end (entry ${loss.entry}): ${loss.message}`
     : "";

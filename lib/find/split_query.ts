@@ -26,7 +26,8 @@ export function splitQuery(query: string): Part[] {
     PART.lastIndex = position;
     // The pattern always matches, if need be an empty text. It ends before a quote that is not closed, and before one in a word.
     const [part, sign, field, phrase, word = ""] = PART.exec(text)!;
-    if (text[position + part.length] === '"') throw invalidField("q", "has a quotation mark that is not closed");
+    if (text[position + part.length] === '"')
+      throw invalidField("q", "has a quotation mark that is not closed, or stands in a word");
     position = PART.lastIndex + countSpaces(text, PART.lastIndex);
     const value = phrase ?? word;
     // A sign alone and an empty pair of quotes are ignored.

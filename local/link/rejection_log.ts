@@ -9,7 +9,8 @@ export function createRejectionLog(log: Log, clock: Clock): (from: string, reaso
   let suppressed = 0;
   return (from, reason) => {
     const now = clock.now();
-    if (now - lastAt < MIN_INTERVAL_MS) {
+    // A clock that was set back does not prolong the interval.
+    if (Math.abs(now - lastAt) < MIN_INTERVAL_MS) {
       suppressed++;
       return;
     }

@@ -46,6 +46,10 @@ function rangeText({ known, continues }: Loss): string {
 
 /** Explains why the log is shorter than `length` by an accepted loss; `""` where no loss covers that. */
 export function explainLoss(losses: readonly Loss[], length: number): string {
-  const loss = losses.find(({ known, continues }) => (known === null ? continues < length : known >= length));
+  const loss = losses.find(({ known, continues }) => {
+    if (known === null) return continues < length;
+    // Entries that remained are not lost; a log that had grown beyond its lost end states no entry that remained.
+    return known >= length && (continues < length || continues >= known);
+  });
   return loss ? `; ${lossText(loss)}` : "";
 }

@@ -326,6 +326,14 @@ test("an empty store with an anchor that cannot be read back begins a new log", 
   expect(await isReady(await openDeps({ anchor }))).toBe(true);
 });
 
+test("an empty store with an anchor that fails to answer begins no new log", async () => {
+  const { anchor, state } = testAnchor();
+  state.problem = "no answer";
+  const opening = openDeps({ anchor });
+  await expect(opening).rejects.toThrow(LogMissing);
+  await expect(opening).rejects.toThrow(/its log may have been lost.*no answer.*make the anchor readable/);
+});
+
 test("at start the log must continue the last checkpoint of its anchor", async () => {
   const { anchor, state } = testAnchor();
   const deps = { ...(await makeLog(10)), anchor };
