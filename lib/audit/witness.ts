@@ -25,6 +25,7 @@ export type WitnessAnswer =
   { kind: "cosigned"; lines: string } | { kind: "conflict"; size: number } | { kind: "refused"; status: number };
 
 const MAX_PROOF_LINES = 63;
+/** A number of entries; a double stores 15 digits exactly. */
 const SIZE_PATTERN = /^(?:0|[1-9]\d{0,14})$/;
 const MAX_ANSWER_BYTES = 16 * 1024;
 
