@@ -336,8 +336,8 @@ function judgeVerdict(
 ): OutcomeVerdict {
   if (kpi === null) return "inconclusive";
   if (at < judged_from) {
-    // An outcome that is open and has no value is inconclusive; one that ended early came too early.
     if (by === "guardrail" && realised !== null && realised < 0) return "regressed";
+    // An outcome with a value, or one that ended early, is too early to judge.
     return by === undefined && realised === null ? "inconclusive" : "too_early";
   }
   if (realised === null) return "inconclusive";
