@@ -195,6 +195,7 @@ class QueryRun {
   }
 }
 
+/** Returns the number of durations in milliseconds, and their median and maximum in seconds. */
 function durationStatistics(durations: number[]): Pick<FindAnswer, "timed" | "median" | "max"> {
   const timed = durations.length;
   if (timed === 0) return { timed, median: null, max: null };
