@@ -169,6 +169,7 @@ export const bulkErrorFormat: ErrorFormat = {
   format: (error) => formatOfrepError(error, {}),
 };
 
+/** Returns the key in the path of a request; empty if its encoding is malformed, which may be the error that is answered. */
 function readKey(request: Request): string {
   try {
     return readPathRest(request, FLAG_PATH);
