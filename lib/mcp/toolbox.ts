@@ -25,11 +25,11 @@ export const TOOLS: readonly Tool[] = [
   withdrawChange,
 ];
 
-/** Lists the tools for a caller: without an agent's secret only reading tools. */
+/** Lists the tools for a caller: without an agent's secret only reading tools; fewer for an agent that may read only its own changes. */
 const listOfferedTools = ({ identity: { agent, readsOwn } }: ToolCall): readonly Tool[] =>
   TOOLS.filter(({ writes, ownReads }) => (agent !== undefined || !writes) && (ownReads || !readsOwn));
 
-/** Descriptions by intent, since input schemas depend on it. */
+/** Descriptions by product, since input schemas depend on its intent. */
 const descriptionCache = new WeakMap<object, ReadonlyMap<Tool, object>>();
 
 /** Lists the descriptions that `tools/list` returns. */
