@@ -45,6 +45,7 @@ function describeSecurity(
 }
 
 function inputSchema({ input }: DocumentedEndpoint, config: DocumentConfig): JsonSchema {
+  // Schemas of inputs depend on the product alone.
   const schema =
     typeof input === "function" ? (input as (deps: ChangesDeps) => z.ZodType)(config as ChangesDeps) : input;
   return toJsonSchema(schema, "input", NAMED_SCHEMAS);
