@@ -1,4 +1,4 @@
-/** Posts a notification once, and describes a failure in plain words. They contain no address, which may be a secret. */
+/** Posts a notification once, and describes a failure in plain words, without the receiver's address, which may be a secret. */
 import { readCappedText } from "../../kit/capped_text.ts";
 import { readRetryDelay } from "../../kit/retry_delay.ts";
 import { runUntilStopped, Unanswered } from "../../kit/time_limit.ts";
