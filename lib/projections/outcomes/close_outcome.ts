@@ -104,12 +104,13 @@ export async function addLateItem(
   if (day === null || stillMissing.length === missing.length) return;
   await addCounts(context, "closing_days", day, { present_items: 1, late_items: 1, [`missing_${item}`]: -1 });
   context.state = { ...context.state, gaps: removeFromGaps(context.state.gaps, change_id, item) };
+  // Listed a second time, so that its retrospective, which lists missing items, is written again.
   await addClosed(context, change_id);
 }
 
 const EMPTY_RECORD: RecordStatus = { day: null, missing: [], late: [] };
 
-/** Adds a change to the list of closed changes. */
+/** Adds a change to the list of closed changes, from which retrospectives are written. */
 export async function addClosed(context: ProjectionContext<State>, change_id: string): Promise<void> {
   const closed = await appendRecord(context.tx, "closed", context.state.closed, () => change_id, {
     maxCount: MAX_CLOSED,
