@@ -151,6 +151,7 @@ export function createWrites(system: TargetSystem, { effects, read, createAttemp
             previous: current[index],
             ...valueToSet,
           });
+          // The system determines the version of a new value.
           const next = { version: "", ...valueToSet.next };
           return { entry, next, expected: current[index]!, attempt: { ...attempt, replaced: replaced[index] } };
         });
