@@ -33,12 +33,12 @@ export function readParts(file: Buffer): CertificateParts | undefined {
   }
   if (!ORDER.test(parts.map(({ name }) => name).join(" "))) return undefined;
   const listTexts = (wanted: string) => parts.flatMap(({ name, text }) => (name === wanted ? [text] : []));
-  const json = (text: string) => text.slice(0, -1);
+  const dropLineEnd = (text: string) => text.slice(0, -1);
   const isErased = parts[0]!.name === "erased";
   return {
-    content: json(parts[0]!.text),
+    content: dropLineEnd(parts[0]!.text),
     isErased,
-    intents: listTexts("intent").map(json),
+    intents: listTexts("intent").map(dropLineEnd),
     proofs: listTexts("proof"),
   };
 }
