@@ -23,6 +23,7 @@ export interface Reader {
   readAll(collection: string, page: Page): Promise<Version[]>;
 }
 
+/** The character after each operation in the journal. */
 const TAB = 9;
 /** Bytes that are read first for an operation of unknown length. */
 const FIRST_READ_BYTES = 4 * 1024;
@@ -102,6 +103,7 @@ export function newReader(
     const key = text.startsWith(plain) ? plain : keyText(collection, id);
     const comma = text.indexOf(",", key.length);
     if (!text.startsWith(key) || comma === -1) throw createDamage();
+    // The operation is `["<collection>","<id>",<revision>,<value>]`.
     const json = new LazyJson(text.slice(comma + 1, -1), createDamage);
     return { collection, id, revision: Number(text.slice(key.length, comma)), json };
   };

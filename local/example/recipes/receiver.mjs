@@ -116,6 +116,7 @@ export function operations(system, path) {
       try {
         await system.write(change, change.value, read);
       } catch (error) {
+        // The system may have carried out the write, so the record stays.
         if (!(error instanceof RequestRejected) || error.status === 502) throw error;
         // Nothing was written, so the record of the change is removed.
         changes.pop();
