@@ -104,6 +104,7 @@ test("a new time limit applies to pending changes too", async () => {
   const { change_id } = await before.propose();
   before.deps.clock.advance(2 * HOUR);
   const api = await restartWithPolicy(before, { consent_ttl_hours: 1 });
+  // An expiry requires a second clock sample that confirms the two hours.
   await pass(api.deps, 0);
   expect((await api.act("approve", change_id)).body.code).toBe("illegal_transition");
   expect((await api.change(change_id)).resolution).toBe("expired");

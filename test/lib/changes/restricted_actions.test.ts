@@ -225,6 +225,7 @@ test("a signature is left out of the entry if the intent changes during the appl
   const after = await restartDeps(deps, { adapter, intent: { ...intent, update_epoch: 99 } });
   deps.product = after.product!;
   mayEnd.open();
+  // The entry names the new intent, so a signature under the earlier one must not appear in it.
   const detail = parseDetail(await applying);
   expect(detail).toMatchObject({ actor: "ops", authenticated: "signature" });
   expect(detail).not.toHaveProperty("proof");

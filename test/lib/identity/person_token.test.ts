@@ -13,6 +13,8 @@ const ALB_KEYS = "https://public-keys.auth.elb.eu-west-1.amazonaws.com/";
 const IAP_AUD = "/projects/123/global/backendServices/456";
 const CF = { preset: "cloudflare-access", issuer: TEAM, audience: "a" };
 const times = { iat: NOW_S, exp: NOW_S + 300 };
+/** The clocks of service and issuer may differ by 30 seconds. */
+const EXPIRED = { exp: NOW_S - 31 };
 
 interface Sample {
   file: Record<string, unknown>;
@@ -117,7 +119,7 @@ test.each(Object.entries(SAMPLES))(
     expect(tokens.header).toBe(header);
     expect(await tokens.verify(await sign())).toEqual(person);
     expect(urls).toEqual([keys]);
-    for (const changes of [...foreign, { exp: NOW_S - 31 }, { exp: undefined }])
+    for (const changes of [...foreign, EXPIRED, { exp: undefined }])
       await expect(tokens.verify(await sign(changes)), JSON.stringify(changes)).rejects.toThrow(TokenRejected);
   },
 );
@@ -218,7 +220,7 @@ test("a load balancer's token identifies the person; its header states the audie
     [{ signer: undefined }, "its signer is another load balancer"],
     [{ client: "wiki" }, "its client is another application"],
     [{ client: ["gov"] }, "its client is another application"],
-    [{ exp: NOW_S - 31 }, "it has expired (exp)"],
+    [EXPIRED, "it has expired (exp)"],
     [{ exp: undefined }, "it has expired (exp)"],
     [{ kid: "../../x" }, "its kid is not a UUID"],
     [{ kid: `${KID}/../x` }, "its kid is not a UUID"],

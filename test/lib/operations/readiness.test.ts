@@ -13,6 +13,7 @@ test("a store that cannot be written makes the service unready, but livez still 
   store.fail();
   const { status, body, text } = await api.get("/readyz");
   expect([status, body.ready, body.checks.store.ok]).toEqual([503, false, false]);
+  // The failure's message names the path of the journal.
   expect(text).not.toContain("state.journal");
   expect((await api.get("/livez")).status).toBe(200);
   store.recover();
@@ -73,6 +74,7 @@ test("an adapter is failing although changes and plans that no system carries su
 test("a plan whose rollback fails on a part of its targets leaves the adapter failing", async () => {
   const { api, adapter, status } = await openAfterFailure();
   const id = await applyPlan(api, ["ui.menu", "ui.footer"]);
+  // The script of `fails` ignores its arguments.
   adapter.on("rollback", ({ target }) =>
     target === "ui.menu" ? fails("unreachable")(undefined!, undefined!) : undefined,
   );

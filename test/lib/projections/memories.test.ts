@@ -114,6 +114,7 @@ test("a verdict is remembered once, when its outcome ends", async () => {
   await service.post("kpi", { csat: 3.5 });
   expect(await verdicts()).toEqual([]);
   service.deps.clock.advance(8 * DAY);
+  // The verdict compares 3.5 with 4: a feed after the horizon of 7 days does not change it.
   await service.post("kpi", { csat: 4.25 });
   const verdict: Memory = {
     kind: "verdict",
@@ -138,6 +139,7 @@ test("KPI feeds become one memory a day with the latest values of that day", asy
   service.deps.clock.advance(DAY);
   await service.post("kpi", { csat: 4.5 });
   const memories = await readMemories(service);
+  // E is 0.5 while each KPI has its first value, which is its baseline.
   expect(memories.map(({ kind, text, ref }) => [kind, text, ref])).toEqual([
     ["kpi", "KPIs of 2026-01-02: csat 4, incident_rate 0.5; E 0.5", "2026-01-02"],
     ["kpi", expect.stringMatching(/^KPIs of 2026-01-03: csat 4.5; E 0\.\d+$/), "2026-01-03"],

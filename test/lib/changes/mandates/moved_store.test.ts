@@ -14,6 +14,7 @@ test("a move keeps a mandate, its counts, its suspension and the signatures of i
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
   await api.propose({ target: "price.pro" });
+  // A rollback suspends the mandate; the first of two signatures that resume it follows.
   await api.send("rollback", { change_id, actor: "ana" });
   await api.decideOn("mandate_resume", id, "ana");
   const before = await api.mandate(id);

@@ -41,10 +41,13 @@ async function createRollout() {
 }
 type RolloutBench = Awaited<ReturnType<typeof createRollout>>;
 
-/** Returns the share that the log names and the shares of stored leases of advances. */
+/** Share of all users; shares are in parts of 10,000. */
+const ALL_USERS = 10_000;
+
+/** Returns the share that the log names and the shares of stored leases of advances. A step after the last one is for all users. */
 async function listAllowedShares({ api, change_id, leases }: RolloutBench): Promise<number[]> {
   const record = (await api.deps.store.get("changes", change_id))!.value;
-  const findShare = (step: number): number => STAGES.steps[step]?.share ?? 10_000;
+  const findShare = (step: number): number => STAGES.steps[step]?.share ?? ALL_USERS;
   const { exposure, status } = record.change;
   const leasedShares = (await leases()).flatMap((lease) => (lease.operation === "stage" ? findShare(lease.step) : []));
   return status === "applied" ? [exposure!.share, ...leasedShares] : leasedShares;
@@ -77,8 +80,12 @@ async function recoverAndRollBack(bench: RolloutBench): Promise<void> {
   expect(chainFault(await first.audit())).toBeNull();
 }
 
-const GOOD = totals(100_000, 1000);
-const WORSE = totals(100_000, 1000, [0.1, 0.2]);
+/** Success rates of the users with and without the new value. */
+const WORSE_RATES: [treated: number, control: number] = [0.1, 0.2];
+const SAME_RATES: [treated: number, control: number] = [0.2, 0.2];
+/** Samples of the first step, in which a tenth of the users has the new value. */
+const GOOD = totals(100_000, STAGES.steps[0]!.share, SAME_RATES);
+const WORSE = totals(100_000, STAGES.steps[0]!.share, WORSE_RATES);
 
 /** Actions during which the process crashes. */
 const ACTIONS = {
@@ -117,10 +124,10 @@ test(`${CRASHES} crashes at random writes of rollouts skip no step and expose no
     for (let round = 0; round < 12; round++) {
       bench.passHours(25);
       const { change } = (await bench.store.get("changes", bench.change_id))!.value;
-      if (change.status !== "applied" || change.exposure!.share === 10_000) break;
+      if (change.status !== "applied" || change.exposure!.share === ALL_USERS) break;
       const step = change.exposure!.step;
       const isWorse = roll(8) === 0;
-      const sample = totals(100_000, STAGES.steps[step]!.share, isWorse ? [0.1, 0.2] : [0.2, 0.2]);
+      const sample = totals(100_000, STAGES.steps[step]!.share, isWorse ? WORSE_RATES : SAME_RATES);
       const crashPoint: CrashPoint = { at: 1 + roll(14), when: CRASH_MOMENTS[roll(2)]! };
       const fault = roll(5);
       if (fault === 0) bench.faults.push(roll(2) === 0 ? "lost answer" : "lost request");

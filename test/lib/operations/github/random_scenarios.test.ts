@@ -114,7 +114,8 @@ async function runScenario(seed: number) {
   const github = new GithubStub(clock);
   const base = memoryStore();
   const ids = countedIds();
-  const adapter = gateAdapter("deploys", github.gate("deploys", "t1", 20));
+  const timeoutMs = 20;
+  const adapter = gateAdapter("deploys", github.gate("deploys", "t1", timeoutMs));
   const targets = [{ name: "deploys", match: ["deploy/*"], tenants: ["t1"], adapter }];
   const changes = new Map<string, { place: string; head: string }>();
   const violations: string[] = [];
