@@ -6,6 +6,7 @@ const TARGETS = ["crm.followup", "crm.reminder", "crm.digest"];
 /** Creates a client with its own tenant. `ledger` receives the receipts; `random` decides the steps. */
 export function newClient(tenant, ledger, random) {
   let count = 0;
+  // The step in progress: if the service is killed, the step is sent again to the next process.
   let step;
 
   const newStep = (name, fields, change_id) => {

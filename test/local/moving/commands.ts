@@ -22,8 +22,15 @@ export async function callCommandLine(
   const never = (): Promise<never> =>
     Promise.reject(new Error("a command on stores sends no request and asks nothing"));
   const code = await run(argv, {
-    ...{ env, columns: undefined, input: Readable.from([]), output: new Writable(), now: Date.now },
-    ...{ fetch: never, confirm: never, run: never, save: never },
+    env,
+    columns: undefined,
+    input: Readable.from([]),
+    output: new Writable(),
+    now: Date.now,
+    fetch: never,
+    confirm: never,
+    run: never,
+    save: never,
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
   });

@@ -59,6 +59,7 @@ test("the product runtime's block has the identity's fields and records in memor
     tx.put("counts", "changes", { pending_consent: 2 });
     tx.put("leases", "__proto__", { owner: "a" });
     tx.put("leases", "settled", { owner: "b" });
+    // Records of the next two collections are in the journal only.
     tx.put("changes", "chg_1", { status: "proposed" });
     tx.put("audit", "0000000000000001", { id: 1 });
   });
@@ -213,6 +214,7 @@ test("only the service's user can read files and folder, also a journal that was
     return Promise.all(paths.map(async (each) => ((await stat(each)).mode & 0o777).toString(8)));
   };
   const first = await openTestStore(path);
+  // The folder, state.json and the journal.
   await first.transact((tx) => tx.put("things", "a", 1));
   expect(await modes()).toEqual(["700", "600", "600"]);
   await first.close();

@@ -62,6 +62,7 @@ export async function runRollouts(server: UnleashServer): Promise<void> {
       /** Waits until a share of the users who did not have the value has it; returns all users who have it. */
       const expectShare = async (share: number) => {
         const expected = (USERS.length - treatedBefore.length) * (share / 10_000);
+        // The deviation of a random count is about its square root; four of them are allowed.
         const isNear = (treated: string[]) =>
           Math.abs(treated.length - treatedBefore.length - expected) <= 4 * Math.sqrt(expected) + 1;
         await expect.poll(listTreated, { timeout: 10_000 }).toSatisfy(isNear);

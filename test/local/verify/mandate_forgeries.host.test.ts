@@ -52,6 +52,7 @@ function certify(log: readonly AuditEntry[], addedIntent?: string, from = honest
 }
 
 type EditDetail = (detail: Detail) => Detail;
+/** Edits the detail of the first or last entry of a type. */
 const edit = (event: string, editDetail: EditDetail, last = false): AuditEntry[] => {
   const at = entries[last ? "findLastIndex" : "findIndex"](({ event_type }) => event_type === event);
   return entries.map((entry, index) =>
@@ -121,6 +122,7 @@ const STEP = { relative: 0.05, hours: 24 };
 const APPROVED = "it was approved by a mandate: ";
 const APPLIED = "it was applied by a mandate: ";
 const NOT_SIGNED = "it must be signed by ana, and has no signature";
+/** Forgeries of the log that `beforeAll` makes, and the messages of both verifiers. */
 const FORGED: readonly (readonly [forgery: string, forge: () => string, messages: readonly string[]])[] = [
   ["no forgery", () => certify(entries), []],
   [

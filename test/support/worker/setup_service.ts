@@ -38,6 +38,7 @@ export function startSetupService(url: string, env: Record<string, string> = {})
   const send = (request: Request, overrides: Partial<Setup> = {}): Promise<Response> => {
     setup.id += IDS_PER_REQUEST;
     const headers = new Headers(request.headers);
+    // workerd drops some headers with an empty value: the Worker adds them again.
     const empty = [...headers].flatMap(([name, value]) => (value === "" ? [name] : []));
     headers.set(SETUP_HEADER, setupText({ ...setup, empty, ...overrides }));
     return sendAlone(new Request(request, { headers }));
