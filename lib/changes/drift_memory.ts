@@ -1,4 +1,7 @@
-/** Memory of a process about managed values: its cycle restores a value only if the process observed the edit. */
+/**
+ * Memory of a process about managed values: its cycle restores a value only if the process observed the edit. Values are identified
+ * by operands: the id of a change, or of one entry of a plan.
+ */
 import type { Integrity } from "../audit/integrity.ts";
 import type { ChangesDeps } from "./deps.ts";
 import type { DriftCheck } from "./drift.ts";
@@ -27,16 +30,16 @@ export const findDriftMemory = ({ integrity, longLived }: DriftMemoryDeps): Drif
   longLived ? (integrity.drift ??= { inForce: new Set(), edited: new Set() }) : undefined;
 
 /** Remembers that a target held the value of its change. */
-export function rememberInForce(deps: DriftMemoryDeps, changeId: string): void {
+export function rememberInForce(deps: DriftMemoryDeps, operandId: string): void {
   const memory = findDriftMemory(deps);
-  memory?.inForce.add(changeId);
-  memory?.edited.delete(changeId);
+  memory?.inForce.add(operandId);
+  memory?.edited.delete(operandId);
 }
 
 /** Remembers that a target holds another value, if this process read the value of the change from it before. */
-export function rememberEdited(deps: DriftMemoryDeps, changeId: string): void {
+export function rememberEdited(deps: DriftMemoryDeps, operandId: string): void {
   const memory = findDriftMemory(deps);
-  if (memory?.inForce.has(changeId)) memory.edited.add(changeId);
+  if (memory?.inForce.has(operandId)) memory.edited.add(operandId);
 }
 
 /** Forgets the operands of changes that own no target any more. */
@@ -45,9 +48,9 @@ export function forgetFormerOwners(deps: DriftMemoryDeps, owners: ReadonlySet<st
   for (const id of memory?.inForce ?? []) if (!owners.has(toChangeId(id))) forgetOperands(deps, id);
 }
 
-/** Forgets an operand, or all operands of a change, that no longer own their targets. */
-export function forgetOperands(deps: DriftMemoryDeps, changeId: string): void {
+/** Forgets an operand, or all operands of a change, that no longer own their targets. `id`: that of the operand or the change. */
+export function forgetOperands(deps: DriftMemoryDeps, id: string): void {
   const memory = findDriftMemory(deps);
   for (const ids of [memory?.inForce, memory?.edited])
-    for (const id of ids ?? []) if (id === changeId || toChangeId(id) === changeId) ids!.delete(id);
+    for (const operandId of ids ?? []) if (operandId === id || toChangeId(operandId) === id) ids!.delete(operandId);
 }
