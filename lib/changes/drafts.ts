@@ -69,6 +69,7 @@ const toComparable = ({ tenant_id, target, value }: PlanEntry): PlanEntry => ({
 
 /** Lists the drafts that wait for consent, and removes the others from the list. */
 async function listOpenDrafts({ tx }: Transaction): Promise<string[]> {
+  // There are never more: each stored draft passed this check, which removes the closed ones.
   const ids = (await tx.list("llm_drafts", { limit: MAX_OPEN_DRAFTS, keysOnly: true })).map(({ id }) => id);
   const records = await readRecords(tx, ids);
   const open = ids.filter((_, index) => records[index]?.change.status === "pending_consent");

@@ -1,4 +1,4 @@
-/** Ends the automatic apply of a change, and requests a cycle for one that is due. */
+/** Ends the automatic apply of a change, and requests the cycle that applies a change automatically. */
 import type { ChangesDeps } from "./deps.ts";
 import { serviceActor } from "./rules/actor.ts";
 import { findAutomationTime } from "./rules/apply_when.ts";

@@ -25,6 +25,7 @@ export async function rebuildRecords(deps: ChangesDeps): Promise<RebuildResult> 
   const outcome: RebuildResult = { rebuilt: [], left: [] };
   for (const mismatch of mismatches) {
     const { change_id, fields } = mismatch;
+    // Without an id, the freeze, the KPIs or the mandates do not match.
     const isRebuilt = change_id === "" ? await rebuildLatest(deps, fields) : await rebuildChange(deps, mismatch);
     (isRebuilt ? outcome.rebuilt : outcome.left).push(mismatch);
   }

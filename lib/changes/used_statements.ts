@@ -22,6 +22,7 @@ const ACCEPTED_ONCE: ReadonlySet<Decision | ServiceAction | MandateDecision> = n
   "revoke",
   "review",
 ]);
+/** Digits of the milliseconds in an id, so that ids sort by time. */
 const DIGITS = 15;
 /** Old statements that each use deletes: more than it adds, so that the collection shrinks. */
 const MAX_DELETED = 2;

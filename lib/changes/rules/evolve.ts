@@ -51,6 +51,7 @@ export function evolve(state: ChangeState | undefined, event: ChangeEvent): Chan
   if (!step || !isPossibleStep(step, change, event)) return undefined;
   const changes = isConsent ? evolveConsent(change, event) : evolveOperation(state, event);
   if (!changes) return undefined;
+  // After a rollback no user has the value.
   const { exposure: _, ...unexposed } = change;
   return {
     change: {
@@ -97,9 +98,7 @@ function evolveStop(
   };
 }
 
-/**
- * Erases the content of a decided change, once. The entry has the digest of the remaining content.
- */
+/** Erases the content of a decided change, once. The entry has the digest of the remaining content. */
 function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: ChangeEvent): ChangeState | undefined {
   const { change } = state;
   const { remaining_digest: digest } = detail;
@@ -118,8 +117,8 @@ function evolveErasure(state: ChangeState, { id, timestamp: at, detail }: Change
 
 /**
  * Returns true if the state table allows the step of an event. A decision on an approved change, or during a rollout, has a
- * `from`, the status before it; other events must not have one. Its value
- * is compared only for a further consent, a step that is not in the table.
+ * `from`, the status before it; other events must not have one. The value of `from` is compared only for a further consent, a step
+ * that is not in the table.
  */
 function isPossibleStep(step: Step, change: Lifecycle, { event_type, detail: { from } }: ChangeEvent): boolean {
   const { status } = change;
@@ -186,6 +185,7 @@ function evolveConsent(change: Lifecycle, { timestamp: at, detail }: ChangeEvent
   // An entry without a status approves by the quorum alone.
   const { status = isQuorumReached ? "approved" : change.status } = detail;
   const consented = { ...lastDecision, approvals, ...createReview(change, at, detail) };
+  // A further consent, for example during a rollout, does not change the status.
   if (change.status === "approved" || change.status === "applied")
     return status === change.status ? consented : undefined;
   if (status !== "approved") return consented;

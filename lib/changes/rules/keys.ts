@@ -54,6 +54,7 @@ const sshKeySchema = () =>
       .default(false)
       .describe("Must be true for a key that signs without a touch; such signatures are shown as unattended."),
   }).superRefine(({ public_key, unattended }, context) => {
+    // Only a security key has an application; any other key signs without a person's touch.
     const material = parseSshMaterial(public_key);
     if (!material || unattended === (material.application === undefined)) return;
     const message = unattended
@@ -62,7 +63,7 @@ const sshKeySchema = () =>
     context.addIssue({ code: "custom", path: ["unattended"], message });
   });
 
-/** Returns true for a secure origin of the relying party or of a subdomain. */
+/** Returns true for an origin of the relying party or of a subdomain: https, or http on localhost. */
 function isOriginOfHost(origin: string, rpId: string): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);

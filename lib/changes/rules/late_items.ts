@@ -7,6 +7,7 @@ export function isItemStated({ rationale, approval_note, approvals }: Change, it
   return texts.some((text) => text?.trim());
 }
 
+/** Returns true for a decided change for which the item was neither stated nor added late. */
 export const isItemMissing = (change: Change, item: LateItem): boolean =>
   isDecided(change) && !listLateItems(change).includes(item) && !isItemStated(change, item);
 
@@ -14,5 +15,6 @@ export const isItemMissing = (change: Change, item: LateItem): boolean =>
 export const isDecided = ({ status }: Pick<Change, "status">): boolean =>
   status === "applied" || status === "rolled_back" || status === "denied";
 
+/** Lists the items that were added late. */
 export const listLateItems = ({ late_notes = [] }: Pick<Change, "late_notes">): LateItem[] =>
   late_notes.map(({ item }) => item);

@@ -9,6 +9,7 @@ const DEPLOY_PREFIX = "deploy/";
 
 /** Returns true if a pattern may match a deployment. */
 export function canMatchDeployment(pattern: string): boolean {
+  // `deploy/7/*` has the prefix before its first `*`; `dep*` and `*` can match targets that have it.
   const [stem = ""] = normalizeTarget(pattern).split("*");
   return stem.startsWith(DEPLOY_PREFIX) || (pattern.includes("*") && DEPLOY_PREFIX.startsWith(stem));
 }

@@ -31,6 +31,7 @@ export const measureRollout = ({ watch }: Pick<Stages, "watch">, readings: reado
   kpis: watch.flatMap(({ kpi, allowed }) => {
     const newestReading = readings.findLast((reading) => reading.kpi === kpi && reading.treated !== undefined);
     if (!newestReading) return [];
+    // An allowance that is an object is relative to the control's mean, and so are the bounds.
     const { step, worse_low: worse_at_least = null, worse_high: worse_at_most = null } = newestReading;
     return [
       { kpi, step, ...(typeof allowed === "object" && { relative: true as const }), worse_at_least, worse_at_most },
