@@ -10,7 +10,8 @@ import { changeId, freeText, personName } from "../kit/fields.ts";
 import { proofFields } from "./proof_fields.ts";
 import type { Reply } from "./replies.ts";
 
-const room = () => z.record(z.string(), z.number());
+/** Numbers of changes by name: today and open. */
+const changeCounts = () => z.record(z.string(), z.number());
 
 /** A mandate: its bounds are further members. */
 export const mandateSchema = once(() =>
@@ -28,8 +29,8 @@ export const mandateSchema = once(() =>
       systems: z.array(z.looseObject({})).describe("Target systems that it reaches."),
       signatures: z.array(z.record(z.string(), z.string())).describe("Signatures, oldest first: approver and at."),
       missing: z.array(missingSchema()).describe("Signatures that it or its resumption lacks."),
-      used: room().describe("Changes approved today (UTC day), and open: neither applied nor denied."),
-      left: room().describe("The room that is left: today and open."),
+      used: changeCounts().describe("Changes approved today (UTC day), and open: neither applied nor denied."),
+      left: changeCounts().describe("The room that is left: today and open."),
       suspension: z.looseObject({}).nullable().describe("Its reason and at; null unless suspended."),
       ended: z.looseObject({}).nullable().describe("Its reason and at; null before."),
       inactive: z.string().nullable().describe("Reason why it approves nothing; null if active."),
@@ -76,4 +77,5 @@ export const mandateReply = ({ mandate, entry }: MandateResult | DraftResult): R
   ...(entry && { entry }),
 });
 
+/** The id of a mandate in the examples of the API. */
 export const MANDATE_ID = "mdt_0190c9a5-7b1e-7c3d-8f2a-1b2c3d4e5f60";
