@@ -30,7 +30,7 @@ export const proposalReply = ({
   revision: record.change.revision,
 });
 
-/** Replies with a consent decision. */
+/** Replies with a consent decision. Only a denied change has a `resolution`. */
 export function decisionReply({ missing, ...result }: DecisionResult): Reply {
   const { resolution, approvals } = result.record.change;
   const missingConsents = missing.length > 0 ? { missing } : {};
@@ -39,6 +39,7 @@ export function decisionReply({ missing, ...result }: DecisionResult): Reply {
 
 /** Replies with an operation, or with its dry run. */
 export function operationReply(result: OperationResult | DryRunResult): Reply {
+  // A dry run records nothing, so it has no entry.
   if (result.entry) {
     const { members, ...reply } = changeReply(result);
     return { ...reply, members: { ...members, adapter: result.adapter } };
