@@ -1,4 +1,4 @@
-/** Conversion of records to items. The live records of a collection are one partition, sorted by id. */
+/** Conversion of records to items of a DynamoDB table, and back. The live records of a collection are one partition, sorted by id. */
 import type { Write } from "../engine/attempt.ts";
 import { parseId, sortKey } from "../engine/record_key.ts";
 import type { Key, Row, Version } from "../engine/view.ts";
@@ -68,7 +68,7 @@ export const itemKey = ({ collection, id }: Key): Item => ({
 /** Returns an item's key as one text, for maps. */
 export const formatItemKey = ({ pk, sk }: Item): string => `${sk?.B} ${pk?.S}`;
 
-/** Converts an item to a record; only its id if no more of the item was read. */
+/** Converts an item to a record; only its id if only the item's key was read. */
 export async function readRow(collection: string, { sk, revision, json, deflated }: Item): Promise<Row> {
   const id = parseId(decodeBytes(sk));
   if (!revision) return { id };
