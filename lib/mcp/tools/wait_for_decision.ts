@@ -42,6 +42,7 @@ export const waitForDecision = createTool(
   },
   {
     task: (wait, call) => createWaitTask(call, wait),
+    // Shows the user the page on which to decide; nothing if no page is known, or the change waits for no consent.
     async prompt({ change_id, seen_status }, call) {
       const { status, page, summary } = await readChangeStatus(call, change_id);
       if (page === null || status !== seen_status || status !== "pending_consent") return undefined;
