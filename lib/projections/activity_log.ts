@@ -1,4 +1,7 @@
-/** Reads of the activity log: rows of entries and outcomes, and notices of anything else. */
+/**
+ * Reads the activity log, and adds notices to it. Its rows are those of entries, those of outcomes, and notices of anything else.
+ * The number of a row (`seq`) is its position in the audit log times a million, plus an offset.
+ */
 import { readHead } from "../audit/chain.ts";
 import { readRecords } from "../changes/records.ts";
 import type { Reads, Tx } from "../store/store.ts";
@@ -21,6 +24,7 @@ import { type BufferState, sequenceKey, firstSequence } from "./buffer.ts";
 
 declare module "../store/store.ts" {
   interface Meta {
+    /** State of the collection of that name. */
     notices: BufferState;
     /** The last cycle, and the moment of its end. */
     tick: { tick: number; at: string };
@@ -63,6 +67,7 @@ export async function nameChanges(reads: Pick<Reads, "getMany">, rows: readonly 
   );
   return rows.map((row) => {
     const name = row.ref === null ? undefined : names.get(row.ref);
+    // A function, since `$` has a meaning in a replacement text.
     return name === undefined ? row : { ...row, title: row.title.replaceAll(row.ref!, () => name) };
   });
 }
@@ -75,6 +80,7 @@ async function listSourceRows(
   kind: string | undefined,
 ): Promise<ActivityRow[]> {
   const newestFirst = { limit, reverse: true };
+  // All rows of outcomes have one kind, so they have no index by kind.
   if (source === "outcome_rows" && kind !== undefined && kind !== OUTCOME_KIND) return [];
   if (source === "outcome_rows" || kind === undefined)
     return (await reads.list(source, { ...newestFirst, after: sequenceKey(before) })).map(({ value }) => value);
@@ -99,7 +105,7 @@ export async function findNewestFixedRow({ getMany }: Reads): Promise<number> {
   return Math.min(Math.max(...newest), firstSequence(passed + 1) - 1);
 }
 
-/** Lists stored rows after a number and up to another, oldest first. */
+/** Lists at most `limit` stored rows, oldest first, with numbers above `seq` and up to `last`. */
 export async function listStoredRows(
   reads: Reads,
   sources: readonly RowSource[],

@@ -80,6 +80,7 @@ function recordFeed(context: ProjectionContext<State>, { id, timestamp: at, fact
   context.tx.put("kpi_days", at.slice(0, 10), { at, values: kpis.values });
 }
 
+/** A denied change is closed without an outcome. */
 const closeDenied = async (context: ProjectionContext<State>, { change_id, timestamp }: Entry): Promise<void> =>
   closeChange(context, await context.readChange(change_id), null, timestamp);
 
