@@ -49,7 +49,7 @@ const CHECKED_ENTRIES = 1_000;
  * Notifications and exported audit entries are sent after each write, and failed ones again with the next cycle, so that no wait
  * keeps the object in memory.
  *
- * Errors: those of the settings and of the storage.
+ * `env`: the built-in settings and, over them, the variables of the Worker. Errors: those of the settings and of the storage.
  */
 export async function openEdge(
   storage: EdgeState["storage"],
