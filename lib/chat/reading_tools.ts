@@ -21,7 +21,10 @@ const limit = integer(1, MAX_ROWS).default(10).describe("Maximum number.");
 /** Maximum size of a page's rows; the rest of the answer fits in the tool's limit. */
 const PAGE_BYTES = 14_000;
 
-/** Returns the first rows that fit in an answer, at least one; `next` is the id of the last one if others do not fit. */
+/**
+ * Returns the first rows that fit in an answer, at least one, and the `after` of the next page: the id of the last row if others do
+ * not fit, else `next`.
+ */
 function fitPage<R extends { change_id: string }>(rows: readonly R[], next: string | null) {
   let bytes = 0;
   const fitting = rows.filter((row, index) => {
