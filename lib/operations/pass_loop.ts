@@ -20,6 +20,7 @@ export function startPasses(
   const stopped = new AbortController();
   const run = async (): Promise<void> => {
     while (!stopped.signal.aborted && !commits.closed) {
+      // Read before the pass, so that a commit during the pass starts another one.
       const { count } = commits;
       try {
         const wait = await runInTrace(newTrace(), () => pass(stopped.signal));
