@@ -12,6 +12,7 @@ export function consul({ url, token, prefix = "app", send }) {
   const encode = (text) => Buffer.from(text).toString("base64");
 
   return {
+    // A tenant has no slash, so that each key belongs to one tenant and target.
     check: ({ tenant_id }) => (tenant_id.includes("/") ? "the tenant contains a slash" : undefined),
 
     async read(change) {
@@ -21,8 +22,9 @@ export function consul({ url, token, prefix = "app", send }) {
       return { value: JSON.parse(Buffer.from(Value, "base64").toString()), version: ModifyIndex };
     },
 
-    // Index 0 sets the key only where it does not exist. A lost race is 409.
+    // The value undefined deletes the key. Index 0 sets the key only where it does not exist. A lost race is 409.
     async write(change, value, { version }) {
+      // In a body, unlike in a URL, the key is not encoded.
       const Key = decodeURIComponent(toKey(change));
       const operation =
         value === undefined
