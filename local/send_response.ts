@@ -13,7 +13,7 @@ const compress = promisify(gzip);
 const acceptsGzip = ({ req }: ServerResponse): boolean =>
   /(?:^|[, ])gzip(?!\s*;\s*q=0(?:\.0*)?(?:$|[, ]))/i.test(String(req.headers["accept-encoding"] ?? ""));
 
-/** Returns the headers of a compressed answer; its ETag becomes weak, since the bytes differ. */
+/** Returns the headers of a compressed answer, as a flat list of names and values; its ETag becomes weak, since the bytes differ. */
 function compressedHeaders(headers: readonly string[], length: number): string[] {
   const compressed = [...headers];
   for (let at = 0; at < compressed.length; at += 2) {

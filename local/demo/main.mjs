@@ -52,6 +52,7 @@ async function play() {
     say(`   Approve it there, under any name, then apply it, and look at the shop. The console asks for the admin token,
       which the agent does not have: ${token}. Ctrl-C ends everything.`);
   await followChange({ service, shop, say, user: once ? createUser(service, change_id) : undefined }, change_id);
+  // The demo runs until a signal ends it.
   if (!once) await new Promise(() => {});
 }
 
@@ -62,6 +63,7 @@ try {
   console.error(`The demo failed: ${error.message}`);
   process.exitCode = 1;
 } finally {
+  // After a signal, the end of the processes makes the story fail, which is no error.
   playing.catch(() => {});
   await end();
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });

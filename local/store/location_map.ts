@@ -16,7 +16,7 @@ export interface LocationMap {
   append(batch: IdBatch): void;
   /**
    * Visits some thousand locations from `from` on, in arrays that the visitor may change. Returns the id to continue at, undefined
-   * at the end. Changes between two calls can cause a location to be visited twice, but none that stays to be skipped.
+   * at the end. A change between two calls can make it visit a location twice; it never skips a location that stays in the map.
    */
   visitSome(from: string | undefined, visit: (locations: number[] | Float64Array) => void): string | undefined;
 }
@@ -41,6 +41,7 @@ export function makeBatch(ids: readonly string[], locations: number[]): IdBatch 
 
 /** A batch that changes. */
 interface Block extends IdBatch {
+  /** Its first id, by which blocks are found. */
   first: string;
 }
 
@@ -70,7 +71,7 @@ function splice(block: Block, rank: number, count: number, id?: string, location
   const addedLength = (id?.length ?? 0) - (end - start);
   ends.splice(rank, count, ...(id === undefined ? [] : [start]));
   locations.splice(rank, count, ...(location === undefined ? [] : [location]));
-  // A new end is `start` until here.
+  // The end of an added id is `start` until this loop adds its length.
   for (let index = rank; index < ends.length; index++)
     ends[index]! += index === rank && id !== undefined ? id.length : addedLength;
   block.first = block.text.slice(0, ends[0]);
@@ -80,6 +81,7 @@ function splice(block: Block, rank: number, count: number, id?: string, location
 export function createLocationMap(): LocationMap {
   const blocks: Block[] = [];
   let size = 0;
+  /** The highest id; empty in an empty map. */
   let last = "";
 
   /** Returns the index of the block for an id; -1 before the first. */

@@ -1,4 +1,7 @@
-/** Views of the store's records: the durable ones, and those with accepted writes that are not durable yet. */
+/**
+ * Views of the store's records: the durable ones, and those with accepted writes that are not durable yet. A version without `json` is
+ * a deletion; the floor of a collection is the highest revision of its deleted records.
+ */
 import { createTransientMap, type TransientMap } from "../../lib/kit/transient_map.ts";
 import { sequenceId } from "../../lib/store/collections.ts";
 import {

@@ -47,7 +47,7 @@ export interface Segment {
   deletions: number;
 }
 
-/** Checks that no record of a segment is superseded: then it needs no later deletions. */
+/** Checks that no record of a segment is superseded. Then no deletion in a later segment is needed because of this one. */
 export const isClean = ({ puts, live }: Segment): boolean => live === puts;
 
 const MAX_HEADER_BYTES = 4096;
@@ -153,6 +153,7 @@ export async function scanLines(
     if (bytesRead === 0) return base;
     const length = carried + bytesRead;
     let start = 0;
+    // Behind `length`, the buffer still has bytes of an earlier read.
     for (let end = buffer.indexOf(NEWLINE, carried); end !== -1 && end < length; end = buffer.indexOf(NEWLINE, start)) {
       if (visit(buffer, start, end, base + start) === false) return base + start;
       start = end + 1;

@@ -155,7 +155,7 @@ function configure(declared: DeclaredSystem, { folder, env, createError }: Syste
     description: type.describe(declared, secrets),
     open(parts) {
       const opened = openSystem(() => type.open({ declared, secrets, key, path, ...parts }), createError);
-      // Some types open an adapter of their own, which is used as it is.
+      // Only a target system has `compareAndSet`; some types open an adapter of their own, which is used as it is.
       if (!("compareAndSet" in opened)) return opened;
       return targetAdapter(opened, { ...parts, sha256 });
     },
@@ -186,6 +186,7 @@ function rejectDuplicates(systems: readonly DeclaredSystem[], option: string): v
   const nameByIdentity = new Map<string, string>();
   for (const system of systems) {
     const { name, ...rest } = system;
+    // The order of patterns makes no difference.
     const identities = [`the name ${name}`, canonicalJson({ ...rest, match: [...rest.match].sort() })];
     for (const identity of identities) {
       const other = nameByIdentity.get(identity);

@@ -25,6 +25,7 @@ export function readTwoIntegers(bytes: Buffer): [Buffer, Buffer] {
 
 /** Returns the bytes of a positive INTEGER without the zero byte of its sign. Errors: `RangeError` for any other number or padding. */
 export function readPositiveInteger(number: Buffer): Buffer {
+  // The default makes an INTEGER without bytes invalid, as a negative one is.
   const [first = 128, second = 0] = number;
   if (first > 127 || (first === 0 && second < 128)) throw new RangeError("not a number above zero");
   return first === 0 ? number.subarray(1) : number;

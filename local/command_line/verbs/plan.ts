@@ -7,6 +7,7 @@ export const plan: Verb = {
   ...propose,
   usage: "plan <file>",
   summary: "Propose a plan from a file (YAML or JSON: its fields, or the list of its targets)",
+  // The targets of a plan have values of their own, a plan has no rollout, and `promotes` would copy another change's targets.
   fields: propose.fields!.filter((field) => !["value", "stages", "promotes"].includes(field)),
   async run(session, call) {
     // Only this verb needs the YAML parser.

@@ -10,6 +10,7 @@ const FETCH_LIMIT_MS = 10 * 60_000;
 /** Each fetch adds a pack; with more than these at the start, the clone is created again. */
 const MAX_PACKS = 500;
 
+/** Content of the configuration file. Address, credentials and all other settings come from the environment that remote.ts creates. */
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /** Content of HEAD that identifies the clone as the service's own. */
 const HEAD = "ref: refs/heads/countersign-cache\n";
@@ -114,6 +115,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     for (const name of ["objects", "refs"]) await mkdir(join(folder, name), { recursive: true });
   };
 
+  // One at a time; a failure does not prevent the next.
   let prepared: Promise<void> = Promise.resolve();
   const prepare = (): Promise<void> => (prepared = prepared.then(prepareNow, prepareNow));
 
@@ -130,6 +132,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
     await prepare();
     const { code, stdout, stderr } = await call(["ls-remote", "--exit-code", "origin", ref], { signal });
     signal?.throwIfAborted();
+    // With `--exit-code`, git ends with 2 if the server has no such branch.
     if (code === 2) throw new GitFailed(`the branch ${branch} does not exist; create it with a first commit`);
     const [, id] = /^([\da-f]{40})\t/.exec(stdout.toString()) ?? [];
     if (code !== 0 || id === undefined) throw new GitFailed(describeFailure("ls-remote", stderr));
@@ -221,6 +224,7 @@ export function gitRepository({ remote, branch, folder: folderOption, author, is
       `reset ${temporaryRef}\nfrom ${"0".repeat(40)}\n\nget-mark :1\ndone\n`,
     ].join("");
     const id = (await output(["fast-import", "--quiet", "--done"], { input, signal })).trim();
+    // `fast-import` does not sign, so its commit only provides the tree.
     if (isSigned) return commit({ tree: `${id}^{tree}`, parents: [tip], message, at }, signal);
     lastCommit = { id, parents: [tip] };
     return id;
