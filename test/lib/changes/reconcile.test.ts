@@ -124,6 +124,7 @@ test("a record restored to its state before the last entry is a mismatch", async
   const { value: earlier } = (await api.deps.store.get("changes", change_id))!;
   await api.must("apply", change_id);
   await api.deps.store.transact((tx) => tx.put("changes", change_id, earlier));
+  // `live_by_target` is the index of pending and approved changes; the apply removed the row that the earlier record needs.
   expect((await reconcile(api.deps)).mismatches).toEqual([{ change_id, fields: ["live_by_target", "audit"] }]);
 });
 

@@ -5,6 +5,7 @@ import { dice } from "../../../support/dice.ts";
 import { rounds } from "../../../support/run_length.ts";
 import { AS_AGENT, AS_OTHER, openWithMandates, SIGNERS } from "../../../support/mandates.ts";
 
+// The mandate's other bounds are `BOUNDS` in support/mandates.ts: steps of 5 % a day, 100 users, kind `config`, tenant `t1`.
 const TARGETS = ["price.a", "price.b", "price.c", "plan.a"];
 const STEP = 0.05;
 const MAX_PER_DAY = 40;
@@ -33,6 +34,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
   let tries = 0;
   let approvals = 0;
   const toDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  /** The latest time of a request: on an earlier clock, the day and the step still count from it. */
   let latestTime = clock.now();
 
   const findBase = (target: string): number => {
@@ -136,6 +138,7 @@ test("small steps, races, wrong clocks, replays and other agents do not pass the
   const replay = async (): Promise<void> => {
     const text = await statement("mandate_resume", "ana", { mandate_id: id });
     const { at } = JSON.parse(text);
+    // The mandate is not suspended, so there is nothing to resume.
     const sent = { mandate_id: id, approver: "ana", proof: SIGNERS["ana"]!.sign(text), at };
     for (let sends = 0; sends < 2; sends++) expect((await send("mandate-resume", sent)).status).not.toBe(200);
     tries++;

@@ -54,6 +54,7 @@ describe("a rollout", () => {
 
   test("is rolled back as soon as samples show a KPI worse than allowed", async () => {
     const { api, change_id, feedNow, detail, events } = await openRollout();
+    // A tenth of 100,000 users are treated; 10 % of them succeed, and 20 % of the others. A loss of 0.05 is allowed.
     const result = await feedNow(totals(100_000, 1000, [0.1, 0.2]));
     expect(result).toEqual({ advanced: [], rolled_back: [change_id] });
     const change = await api.change(change_id);
@@ -63,7 +64,7 @@ describe("a rollout", () => {
     expect(await detail("change_rolled_back")).toMatchObject({ by: "policy:stages" });
   });
 
-  test("is rolled back also while frozen, held by a person, or with a clock that is behind", async () => {
+  test("is rolled back also while it is frozen and held by a person, and the clock is behind", async () => {
     const { api, change_id, act, feed, decide } = await openRollout();
     await act(0, "hold");
     await feed([sample(api, totals(100_000, 1000, [0.1, 0.2]))]);
@@ -257,6 +258,7 @@ describe("a rollout is held", () => {
   });
 
   test("outside the windows of the intent", async () => {
+    // The clock starts on 2026-01-02 at 03:04:05.
     const deny = [{ from: "2026-01-03T00:00:00Z", to: "2026-01-05T00:00:00Z", reason: "weekend" }];
     const { feedNow, passHours, exposure } = await openRollout({ policy: { windows: { deny } } });
     passHours(24);
@@ -408,6 +410,7 @@ describe("samples", () => {
     expect(await events()).toEqual(before);
   });
 
+  // The clock shows 2026-01-02T03:04:05.
   test.each([
     ["of a step that is not reached", { step: 1 }],
     ["of a KPI that is not watched", { kpi: "revenue" }],

@@ -42,6 +42,7 @@ function openRecord(
     { ...facts, ...others, ...overrides },
   );
 }
+/** Returns what an outcome is measured by: a feed of `k` after the apply, with entry 11, and the goals of the KPIs. */
 const makeInput = (value: number, kpis = {}) => ({
   kpis: makeKpis({ k: kpiValue(value, { entry: 11, at: HORIZON }) }),
   intent: { kpis },
@@ -49,7 +50,7 @@ const makeInput = (value: number, kpis = {}) => ({
 });
 const AT_HORIZON: OutcomeMoment = { at: HORIZON, by: "horizon" };
 
-test.each<[string, number, number | null, OutcomeMoment, string]>([
+test.each<[string, value: number, expected: number | null, OutcomeMoment, verdict: string]>([
   ["as much as expected at the horizon", 14, 4, AT_HORIZON, "met"],
   ["more than expected", 15, 4, AT_HORIZON, "met"],
   ["less than expected", 13, 4, AT_HORIZON, "missed"],
@@ -107,6 +108,7 @@ test.each<[string, Record<string, KpiGoal>, string]>([
 
 test.each<[string, Partial<KpiValue>, KpiValue | undefined, [earlier: number | null, days: number | null]]>([
   ["the value of 30 days before", {}, kpiValue(7, { entry: 1 }), [7, 30]],
+  // Entry 5 is that of the newest value.
   ["nothing where that is the newest value itself", {}, kpiValue(7, { entry: 5 }), [null, null]],
   ["the first value", { first: 3, first_at: "2026-03-08T00:00:00.000Z" }, undefined, [3, 2.5]],
   ["nothing in the first day", { first: 3, first_at: "2026-03-09T13:00:00.000Z" }, undefined, [null, null]],
@@ -166,6 +168,7 @@ test("a final outcome is unchanged, with the later movement of its KPI", () => {
   const final = makeOutcome(record, makeInput(14), "2026-03-20T00:00:00.000Z");
   expect(final).toMatchObject({ state: "final", ended_by: "horizon", as_of: HORIZON, verdict: "met" });
   const ended = { ...record, final, ended_entry: 11 };
+  // The newest feed is entry 11, so there is no later movement; entry 12 is a later feed.
   expect(makeOutcome(ended, makeInput(14), HORIZON)).toEqual(final);
   const later = { ...makeInput(0), kpis: makeKpis({ k: kpiValue(7, { entry: 12 }) }) };
   expect(makeOutcome(ended, later, HORIZON)).toMatchObject({
