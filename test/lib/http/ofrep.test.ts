@@ -317,6 +317,8 @@ describe("a split value", () => {
     await applyValue(api, "t1", "ui.banner", SPLIT);
     const byUser = await evaluate(api, { org: "t1", targetingKey: "user-3", userId: "another" });
     expect(byUser.body).toMatchObject({ reason: "SPLIT", metadata: { flagSetId: "t1" } });
+    // The attribute in `unit` has no effect.
+    expect((await evaluate(api, { org: "t1", targetingKey: "user-3" })).body).toEqual(byUser.body);
     expect((await evaluate(api, { targetingKey: "t1" })).status).toBe(404);
   });
 

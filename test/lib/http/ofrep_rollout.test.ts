@@ -87,6 +87,7 @@ test("in a rollout over a split value all other users keep the value of their sh
   ];
   const { api, isTreated } = await startRollout({ $split: { unit: "userId", shares } });
   for (const user of USERS) {
+    // A split value divides users by the target, a rollout by the id of its change.
     const value = findBucket(KEY, user) < 5000 ? "#f00" : "#00f";
     expect(await evaluateOne(api, user)).toMatchObject(
       isTreated(user) ? { value: "new", variant: "treated" } : { value, variant: "control" },
@@ -162,7 +163,7 @@ test("the ETag of a bulk response depends on the context and changes with the st
   expect((await evaluateByHttp(treated, first.tag)).status).toBe(200);
 });
 
-test("GET values returns the share and the value of all other users", async () => {
+test("GET values returns the share and the other users' value until all users have the new one", async () => {
   const { api, change_id, old } = await startRollout("old");
   const list = async () =>
     (await (await values(api.deps)(new Request("http://localhost/api/product/values"))).json()).values;
