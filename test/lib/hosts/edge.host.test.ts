@@ -263,14 +263,14 @@ test("retrospectives are stored in the object and served", async () => {
   expect((await api.get(`/api/evolved/${name}`)).text).toContain(change_id);
 });
 
-test("a feature that a Worker lacks is a disabled capability with its reason", async () => {
+test("a feature that is missing or not configured is a disabled capability with its reason", async () => {
   const { url } = await startWorker(INTENT, { assets: undefined });
   const { capabilities } = (await clientFor(url).get("/api/capabilities")).body;
   const rows = new Map<string, { status: string; reason: string | null }>(
     capabilities.map((row: { id: string }) => [row.id, row]),
   );
-  const missingFeatures = ["ui", "process_metrics", "notifications", "cross_link", "llm", "audit_anchor"];
-  for (const id of [...missingFeatures, "admin_token", "audit_key", "product_adapter"])
+  const disabled = ["ui", "process_metrics", "notifications", "cross_link", "llm", "audit_anchor"];
+  for (const id of [...disabled, "admin_token", "audit_key", "product_adapter"])
     expect(rows.get(id), id).toMatchObject({ status: "disabled", reason: expect.stringMatching(/\w/) });
   for (const id of ["product_runtime", "audit_chain", "cycle_timer", "evolved_files"])
     expect(rows.get(id), id).toMatchObject({ status: "available" });

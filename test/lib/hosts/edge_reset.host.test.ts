@@ -48,6 +48,7 @@ describe("an apply that is interrupted", () => {
 
   test("is not resumed by requests or cycles until its lease ends", async () => {
     await interruptApply("before");
+    // A lease lasts 60 seconds.
     api.advance(59 * SECOND);
     expect((await api.act("apply", change_id)).body).toMatchObject({ status: 409, code: "operation_in_progress" });
     expect((await runCycle()).status).toBe(200);
@@ -122,6 +123,7 @@ test("all acknowledged concurrent writes survive the reset, in one valid chain",
   const entries = new Map((await api.audit()).map((entry) => [entry.current_hash, entry]));
   for (const { body } of acknowledged) expect(entries.get(body.audit_entry.current_hash)).toEqual(body.audit_entry);
   const { changes, total } = (await api.get("runtime")).body;
+  // The first entry is that of the intent.
   const proposals = entries.size - 1;
   expect([changes.length, total]).toEqual([proposals, proposals]);
   expect((await api.get("audit/verify")).body).toMatchObject({ valid: true, length: entries.size });
