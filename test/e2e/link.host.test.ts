@@ -125,6 +125,7 @@ test("every insight reaches every process that should have it, with the right tr
   for (const node of nodes) await produceOutcome(node);
   for (const node of nodes) await sync(node);
   const [one, two, three, four, five] = await Promise.all(nodes.map(readTrusts));
+  // Trust is 1 for the same product and 0.55 for the same type; a product of another type gets and sends nothing.
   expect(one).toEqual({ "acme@n2": 1, "globex@n3": 0.55, "globex@n4": 0.55 });
   expect(two).toEqual({ "acme@n1": 1, "globex@n3": 0.55, "globex@n4": 0.55 });
   expect(three).toEqual({ "acme@n1": 0.55, "acme@n2": 0.55, "globex@n4": 1 });

@@ -80,10 +80,11 @@ describe("a peer's request", () => {
     });
   });
 
-  test("shares 50 insights at most", async () => {
+  test("shares 50 insights at most, and invalid ones are rejected one by one", async () => {
     expect(await answer("share_evolution_insight", { insights: Array.from({ length: 51 }, () => ({})) })).toMatchObject(
       { status: 400 },
     );
+    // An insight without fields is invalid.
     expect(await answer("share_evolution_insight", { insights: [{}] })).toMatchObject({
       status: 200,
       body: { kept: 0, refused: [{}] },
