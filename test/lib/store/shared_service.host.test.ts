@@ -66,6 +66,7 @@ const expectNotified = async (one: Store, other: Store): Promise<void> => {
   const after = await other.others!();
   expect(after).not.toBe(before[1]);
   await other.transact((tx) => tx.get("meta", "tick"));
+  // Own commits, also concurrent ones, do not change the result.
   const requests = [put(one), one.others!(), put(one), one.others!(), one.others!()];
   expect(await Promise.all(requests)).toEqual([undefined, before[0], undefined, before[0], before[0]]);
   expect(await other.others!()).not.toBe(after);

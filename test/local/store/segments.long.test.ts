@@ -160,6 +160,7 @@ test("damage in a file that a start did not read is reported with the range of i
   const bytes = await readFile(segmentPath(2));
   const offset = bytes.indexOf("\n") + 1;
   const auditPosition = bytes.indexOf("audit", offset);
+  // Changes one character of the first line.
   bytes[auditPosition + 30]! ^= 1;
   await writeFile(segmentPath(2), bytes);
   const log = readableLog();
@@ -210,6 +211,7 @@ describe("compaction", () => {
     await store.compact();
     const rows = (await readOperations()).filter(([collection, id]) => collection === "live" && /^row-|^$/.test(id));
     const ids = new Set(rows.map(([, id]) => id));
+    // The operation with the empty id stores the highest revision of the deleted records.
     expect([...ids].sort()).toEqual(["", "row-36", "row-37", "row-38", "row-39", "row-40"]);
     const { revision } = (await store.get("live", "row-40"))!;
     await store.transact((tx) => tx.delete("live", "row-40"));
@@ -362,6 +364,7 @@ describe("compaction", () => {
     const compacted = () => log.lines.map(({ fields }) => fields?.["file"]);
     await expect.poll(compacted).toContain(segmentPath(4));
     await store.close();
+    // The compacted file still has the record, so the deletion in a later file is needed.
     expect(await readFile(segmentPath(1), "utf8")).toContain("kept-15");
     await rm(`${state}.journal.catalog`);
     expect(await (await openTestStore(state, SMALL)).get("things", "kept-15")).toBeUndefined();
