@@ -70,6 +70,7 @@ test("proofs from a long stored tree verify against the checkpoint's root and no
     const path = decodeHashes(body.proof);
     expect(includes(leaf, id - 1, length, path, root)).toBe(true);
     expect(includes(leaf, id - 1, length, path, MTH(leaves, 0, length - 1))).toBe(false);
+    // The leaf after it, or the first one after the last.
     expect(includes(leaves[id % 4500]!, id - 1, length, path, root)).toBe(false);
   }
   for (const [from, length] of [

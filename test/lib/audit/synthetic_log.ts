@@ -18,6 +18,7 @@ export async function lengthen({ store, sha256, clock }: TestDeps, entries: numb
     head = next.head;
     return next.entry;
   });
+  // The revision 0 requires that no entry has this id yet.
   await writeRecords(store, appended, (tx, entry) => tx.put("audit", entryKey(entry.id), entry, 0));
   await store.transact((tx) => tx.put("meta", "chain", head));
 }
