@@ -57,10 +57,10 @@ test("start and verify report an edit with a corrected checksum; reads work, wri
   expect((await get("/api/product/audit/verify")).body).toMatchObject({ valid: false, first_invalid: 3 });
   expect((await get("/readyz")).status).toBe(503);
   expect((await get("/api/product/runtime")).body).toMatchObject({ total: 3 });
-  const refused = await post(server.url, "propose-crm-followup", {
+  const rejected = await post(server.url, "propose-crm-followup", {
     tenant_id: "four",
     affected_users: "4",
     expected_delta_k: "1",
   });
-  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, "chain_broken"]);
+  expect([rejected.status, ((await rejected.json()) as { code: string }).code]).toEqual([503, "chain_broken"]);
 });

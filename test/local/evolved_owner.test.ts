@@ -15,6 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+/** Claims the folder for a log. `state`: the name of its state if it is a default folder; absent for `--evolved-dir`. */
 const claim = (origin: string, state?: string) => claimEvolvedFolder(folder, { origin, state });
 const readMarker = () => readFile(marker, "utf8");
 

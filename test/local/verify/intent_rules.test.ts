@@ -114,6 +114,7 @@ test.each<[what: string, policy: Detail, otherFields: Detail, expected: object]>
       },
     },
   ],
+  // The risks low, medium and high are the numbers 0, 1 and 2.
   [
     "minor changes of agents",
     { minor: { ...MINOR, max_affected_users: 0, max_risk: "high", agents: true, apply_when: true } },
@@ -157,7 +158,7 @@ const set = (over: Detail) => ({ tenant_id: "t1", target: "ui.b", ...over });
 
 test.each<[which: string, isMinor: boolean, content?: Detail, policy?: Detail, isErased?: boolean]>([
   ["within all bounds", true],
-  ["where the intent has none", false, {}, { minor: undefined }],
+  ["under an intent that has no minor changes", false, {}, { minor: undefined }],
   ["of another kind", false, { kind: "workflow" }],
   ["of no kind", false, { kind: undefined }],
   ["of another target", false, { target: "price.a" }],
@@ -186,7 +187,7 @@ test.each<[which: string, isMinor: boolean, content?: Detail, policy?: Detail, i
   ["that is not reversible", false, { reversible: false }],
   ["that applies itself", false, { apply_when: "approved" }],
   ["that may apply itself", true, { apply_when: "approved" }, { minor: { ...rule.minor, apply_when: true } }],
-])("a change %s is minor, or not", (_, expected, content = {}, policy = rule, isErased = false) => {
+])("a change %s is minor: %s", (_, expected, content = {}, policy = rule, isErased = false) => {
   expect(isMinor({ ...CONTENT, ...content }, isErased, read(policy))).toBe(expected);
 });
 

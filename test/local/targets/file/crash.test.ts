@@ -42,6 +42,7 @@ function makeKillable(store: Store, at: number, when: "before" | "after") {
   return { files, store: killableStore, wasKilled: () => steps >= at, closeHandles };
 }
 
+/** The file before the service used it; `kept` is a member that the adapter does not know. */
 const base = { values: { t1: { "ui.banner": "by hand" } }, kept: true };
 const [a, b] = [change("chg_a"), change("chg_b")];
 
