@@ -1,4 +1,7 @@
-/** Stubs of the APIs of configuration stores, written from their documentation: Consul, Kubernetes, AWS AppConfig. */
+/**
+ * Stubs of the APIs of configuration stores, written from their documentation: Consul, Kubernetes, AWS AppConfig. In each, the
+ * change `chg_a` sets the target `new-checkout` of the tenant `t1` to `{ limit: 1 }`.
+ */
 // @ts-expect-error an example without types
 import { appconfig } from "../../../local/example/recipes/appconfig.mjs";
 // @ts-expect-error an example without types
@@ -26,6 +29,7 @@ export const consulRecipe: Recipe = {
       const operations = (body as { KV: { Verb: string; Key: string; Index?: number; Value?: string } }[]).map(
         ({ KV }) => KV,
       );
+      // A key that does not exist has the index 0. One operation with another index rejects the transaction.
       const stale = operations.find(
         ({ Verb, Key, Index }) => Verb !== "set" && (keys.get(Key)?.ModifyIndex ?? 0) !== Index,
       );
