@@ -85,7 +85,7 @@ export const EVENT_REFERENCE: Readonly<Record<EventType, readonly [when: string,
     "`mandate_id`, `revision`, `approver`, `note`, `narrow`",
   ],
   mandate_suspended: [
-    "a change that the mandate approved is rolled back, could not be, or is contested; or a KPI is worse than its floor",
+    "a rollback (even failed) or contested drift of a change that the mandate approved; or a KPI worse than its floor",
     "`mandate_id`, `revision`, `suspension`",
   ],
   mandate_resumed: [
@@ -161,7 +161,7 @@ export const MEMBER_REFERENCE: Readonly<Record<string, string>> = {
   state: "of a release: `allowed`, `waiting` or `refused`; of drift: `drifted` or `missing`",
   suspension: "`reason`; with it `change_id`, or `kpi` and `value`",
   systems: "of target systems: name, type, address and templates of each, without secrets",
-  target_held: "before an apply: the change in force on the target; in a rollback: that change, if it is still applied",
+  target_held: "of an apply: the change in force before it; of a rollback: the newest earlier change still applied",
   target_holds: "the change in force on the target after a rollback",
   target_moved: "the changes in force on the target at the consent (`before`) and at the apply (`now`), if they differ",
   target_owner: "the change in force on the target at the decision",

@@ -21,7 +21,7 @@ export const NOTIFICATION_REFERENCE: Readonly<Record<NotificationType, string>> 
   "change.restore_contested":
     "The value of a change was restored three times within an hour, and another program changed it each time.",
   "change.apply_blocked":
-    "A change no longer applies automatically, and a person decides: a consent came after its time, it was postponed for more than 24 hours, or its apply was rejected.",
+    "A change no longer applies automatically, and a person decides: a consent came after the apply's time, it was postponed over 24 hours, or its apply was rejected.",
   "outcome.verdict": "A change that names a KPI has its final verdict.",
   "guardrail.tripped": "A KPI got worse than a guardrail allows, or a guardrail's rollback was abandoned.",
   "breach.found": "The chain is broken, or stored records do not match the log. Sent once for each such fault.",

@@ -6,8 +6,7 @@
 /** Sentences of Markdown by field of the file of `--identity-jwt`. */
 export const IDENTITY_FIELDS: Readonly<Record<string, string>> = {
   preset: "`oauth2-proxy`, `cloudflare-access`, `google-iap`, `aws-alb` or `pomerium`; fills in the fields below.",
-  audience:
-    "Required: the token's `aud` must contain this value or one of this list. For a load balancer, `client` must.",
+  audience: "Required, one or a list: the token's `aud` must contain one. For a load balancer, `client` must be one.",
   issuer: "The exact `iss` of the token.",
   header: "The header that holds the token.",
   algorithms:
