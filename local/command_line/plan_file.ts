@@ -12,8 +12,9 @@ export async function readPlanFile(path: string): Promise<Record<string, unknown
   const text = await readFile(path, "utf8").catch((error: Error) => {
     throw new NotDone(`${path} cannot be read: ${error.message}`);
   });
-  const document = parseDocument(text, { intAsBigInt: true });
-  const [fault] = document.errors;
+  const document = parseDocument(text, { intAsBigInt: true, resolveKnownTags: false });
+  // A tag such as !!set, for a value that JSON does not have, is a warning.
+  const [fault] = [...document.errors, ...document.warnings];
   if (fault) throw new NotDone(`${path} is not YAML: ${fault.message}`);
   visit(document, {
     Scalar(_, { value, source = "" }) {

@@ -17,11 +17,11 @@ export async function verifyProof(proof: Proof, statement: string, keys: readonl
   if (proof.type === "ssh" && !signer) return { invalid: "it is no SSH signature that can be read" };
   const key = keys.find((candidate) => isSigningKey(proof, candidate, signer));
   if (!key) return { invalid: "it is of no key that the intent lists under this name" };
+  // `isSigningKey` has matched the types of proof and key.
   const problem =
     proof.type === "webauthn" && key.type === "webauthn"
       ? await checkAssertion(proof, key, bytes)
-      : // `isSigningKey` has matched the types of proof and key.
-        await findSshProblem(proof.signature, key as SshKey, bytes);
+      : await findSshProblem(proof.signature, key as SshKey, bytes);
   return problem === undefined ? { key } : { invalid: problem };
 }
 

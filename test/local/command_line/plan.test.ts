@@ -51,6 +51,9 @@ test.each([
   ["an exponent that would be rounded", "sets: [{ value: 9007199254740993.e0 }]", "put it in quotes"],
   ["an infinite number", "sets: [{ value: .inf }]", "put it in quotes"],
   ["no YAML", "sets: [", "is not YAML"],
+  ["a set", "sets: [{ value: !!set {a, b} }]", "Unresolved tag"],
+  ["bytes", "sets: [{ value: !!binary aGk= }]", "Unresolved tag"],
+  ["a tag of its own", "sets: [{ value: !foo 1 }]", "Unresolved tag"],
   ["no proposal", "50", "has no proposal"],
 ])("a file with %s is rejected", async (_, text, message) => {
   const { call } = await openCommandLine({});
