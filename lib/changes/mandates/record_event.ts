@@ -13,7 +13,7 @@ export interface RecordedMandate {
   entry: Json<AuditEntry>;
 }
 
-/** Appends the entry of an event and stores the mandate after it. */
+/** Appends the entry of an event and stores the mandate after it. A `mandate_id` in the detail is ignored: that of `before` counts. */
 export function recordEvent(
   { append, tx, product }: Transaction,
   before: MandateRecord,

@@ -21,6 +21,7 @@ export async function findSameFailure(
   { operation, actor, authenticated }: OperationRequest,
   failure: HostFailure,
 ): Promise<Json<AuditEntry> | undefined> {
+  // A request from outside has a value of `authenticated`, even if it states one of these actors.
   if (operation !== "rollback" || authenticated !== null || !RETRYING_ACTORS.has(actor)) return undefined;
   for (const id of audit.slice(-MAX_ENTRIES).reverse()) {
     const entry = await evidence.storedEntry(id);
