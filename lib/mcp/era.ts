@@ -27,6 +27,7 @@ const isAmong = (versions: readonly string[], version: unknown): boolean => vers
  */
 export function findEra({ headers }: Request, message: Message): Era {
   const header = headers.get("mcp-protocol-version");
+  // Only the newer era has this key of `_meta`, and the method `server/discover`.
   const version = readMeta(message, "protocolVersion");
   if (version === undefined && !isAmong(MODERN_VERSIONS, header) && message.method !== "server/discover") {
     if (header !== null && !isAmong(LEGACY_VERSIONS, header))

@@ -38,7 +38,7 @@ export interface Tool extends ToolDeclaration<z.ZodType, z.ZodType> {
   prompt?(input: unknown, call: ToolCall): Promise<Prompt | undefined>;
 }
 
-/** Creates a tool from its declaration and implementation. */
+/** Creates a tool from its declaration and implementation. The casts widen the types of the input, which has passed the schema. */
 export const createTool = <I extends z.ZodType, O extends z.ZodType>(
   declaration: ToolDeclaration<I, O>,
   run: (input: z.output<I>, call: ToolCall) => Promise<z.input<O> & object>,
