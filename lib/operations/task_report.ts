@@ -34,7 +34,7 @@ export async function writeTaskReport(
   return { result: page(title, by, blockQuote(wording.text), FROM_RECORDS, facts.trimEnd()), mode: "llm" };
 }
 
-/** Answers the task's text in the same way as chat. */
+/** Answers the task's title as a query or its whole text by a search, as chat does, but for no caller (`null`). */
 async function answerTask(deps: OperationsDeps, { title, description }: Task): Promise<string> {
   const { text } =
     (await askQuery(deps, title, null)) ?? (await askRecords(deps, `${title}\n${description}`.trim(), null));

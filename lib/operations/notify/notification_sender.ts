@@ -25,7 +25,7 @@ declare module "../../store/store.ts" {
   }
 }
 
-/** Address and format; JSON is signed with the secret. */
+/** Address and format of the notifications. Only the format `json` is signed, with the secret. */
 export interface NotifyOptions {
   url: string;
   format?: NotifyFormat;
@@ -95,6 +95,7 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
       const { stored, present } = await readCursors();
       const events = await readEventsSince(store, resumeCursor(present, stored), BATCH_SIZE);
       const isEmpty = events.every(({ type }) => type === "tick");
+      // The reads above prove that the store can be used; with nothing to send, no delivery fails either.
       if (isEmpty || problem === NO_STORE) problem = null;
       if (isEmpty) return false;
       for (const event of events) {
@@ -115,6 +116,6 @@ export function createNotificationSender(deps: OperationsDeps, options: NotifyOp
   };
 }
 
-/** Returns the trace of an entry if this process appended it. Rows come from cycles, for which a new trace starts. */
+/** Returns the trace of an entry if this process appended it. Activity rows come from cycles, for which a new trace starts. */
 const findEventTrace = ({ integrity }: OperationsDeps, event: StreamEvent): Trace | undefined =>
   event.type === "audit" ? findTrace(integrity, event.data) : newTrace();
