@@ -35,7 +35,7 @@ export interface Projection<S = unknown> {
   /** Its state before the first entry. */
   readonly start: S;
   /**
-   * Applies an entry from a step on, `""` (as a number 0) at its beginning. Returns the step to continue with when there is no
+   * Applies an entry from a step on; the first step is `""`, which is 0 as a number. Returns the step to continue with when there is no
    * room for more writes, and nothing when the entry is done.
    */
   apply(context: ProjectionContext<S>, entry: Entry, step: string): Promise<string | void> | void;
