@@ -8,7 +8,8 @@ const VERSION = 1;
 /**
  * Ids are sort keys (see `record_key.ts`), values are JSON text. Rows of deleted records stay, since they have the last
  * revision. The partial index lists live records; it depends on the column `deleted`, so that a new value needs no index update.
- * The fill factors leave free space in each page for updated rows.
+ * The fill factors leave free space in each page for updated rows. A head has the number of commits of its store, and the name of
+ * the last one.
  */
 const TABLES = `
   create table countersign_rows (
