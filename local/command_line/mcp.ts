@@ -70,6 +70,7 @@ export async function runMcp({ url, token, input, output, fetch = globalThis.fet
 /** Builds the headers that streamable HTTP requires. */
 function buildHeaders({ method, params }: Message, token: string | undefined): Record<string, string> {
   const version = params?.[META]?.[VERSION];
+  // The service has no resources, whose requests would repeat `uri` in place of a name.
   const name = params?.name ?? params?.taskId;
   return {
     "content-type": "application/json",
