@@ -140,7 +140,7 @@ function Differences({ from, to, intent }: { from: string; to: string; intent: I
   );
 }
 
-/** Offers to promote the chosen differences as one plan. */
+/** Offers to promote the chosen differences, whose source values are all governed, as one plan. */
 function PromoteAll({ of, from, to }: { of: readonly ComparedTarget[]; from: string; to: string }) {
   const values = of.map((row) => row.from as GovernedValue);
   const kinds = new Set(values.map(({ kind }) => kind));
