@@ -155,6 +155,7 @@ if (process.send) {
   try {
     const [{ plain, linked }] = await once(child, "message");
     const asks = { linked: await askLinked(await import(path), linked), plain: await askPlain(plain) };
+    // Warms up both; the results are not used.
     for (const ask of Object.values(asks)) await rate(ask);
     const pairs = [];
     for (let round = 0; round < ROUNDS; round++)

@@ -1,6 +1,6 @@
 /**
- * Loaded into the service: reports the longest pause of its event loop. The service's own metric samples only every ten
- * milliseconds.
+ * Loaded into the service: measures the longest pause of its event loop, in milliseconds. The message `watch` starts a measurement;
+ * any other message ends it and is answered. The service's own metric samples only every ten milliseconds.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
@@ -11,4 +11,5 @@ process.on("message", (command) => {
   delay.disable();
   process.send({ longest: delay.max / 1e6 });
 });
+// The channel must not prevent the service from ending.
 process.channel.unref();
