@@ -7,7 +7,8 @@ import { type BrokenStores, onPut, onTransact, onTx } from "./wrapped_store.ts";
 
 /**
  * Creates a store whose decisions run concurrently on the current data; the writes of each are committed when it ends,
- * with the expected revisions or without them.
+ * with the expected revisions or without them. `get` finds a decision's own writes in `scratch`, a store without
+ * other records.
  */
 function createUnserialized(keepExpected: boolean): Subject {
   return onTransact((store) => async (decide) => {

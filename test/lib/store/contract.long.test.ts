@@ -29,6 +29,7 @@ describe("the contract detects the fault:", () => {
     for (const name of failed) failedNames.add(name);
   });
 
+  // `brokenLimits` has the stores by the name of the one case that they fail.
   describe.each(Object.entries(brokenLimits))("%s:", (name, stores) => {
     test.each(Object.entries(stores))("%s", async (_, makeSubject) => {
       expect(await listFailures(makeSubject, name)).toEqual([name]);
