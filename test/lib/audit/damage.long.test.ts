@@ -214,7 +214,7 @@ test("a timestamp before the previous one is found although every hash matches",
   expect(await verifyAfterRestart(api)).toMatchObject({ valid: false, first_invalid: 5 });
 });
 
-/** After 60 seconds the process does not reuse its earlier verification. */
+// After 60 seconds the process does not reuse its earlier verification.
 test.each<[cut: number, when: string, waitMs: number]>([
   [4, "immediately", 0],
   [1, "immediately", 0],
@@ -269,18 +269,18 @@ test("a breach rejects writes and fails readiness; reads continue; a restart fin
   await damage(api.deps.store, (tx) => put(tx, 4, { ...entries[3]!, detail: "" }));
   const { change_id } = entries.at(-1)!;
   const restarted = makeService(await restartDeps(api.deps));
-  for (const service of [restarted, await verifyAgain(api)]) {
+  for (const client of [restarted, await verifyAgain(api)]) {
     for (const [path, fields] of [
       ["propose", PROPOSAL],
       ["kpi", { csat: 1 }],
     ] as const)
-      expect(await service.post(path, fields)).toMatchObject({
+      expect(await client.post(path, fields)).toMatchObject({
         status: 503,
         body: { code: "chain_broken", first_invalid: 4 },
       });
     for (const action of ["approve", "deny", "withdraw"] as const)
-      expect((await service.act(action, change_id)).body.code).toBe("chain_broken");
-    expect(await service.get("/readyz")).toMatchObject({
+      expect((await client.act(action, change_id)).body.code).toBe("chain_broken");
+    expect(await client.get("/readyz")).toMatchObject({
       status: 503,
       body: { ready: false, checks: { chain: { ok: false } } },
     });
@@ -293,9 +293,9 @@ test("a breach rejects writes and fails readiness; reads continue; a restart fin
       "/livez",
       "/api/state",
     ])
-      expect((await service.get(path)).status, path).toBe(200);
-    expect((await service.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 4 });
-    const { capabilities } = (await service.get("/api/capabilities")).body;
+      expect((await client.get(path)).status, path).toBe(200);
+    expect((await client.get("audit/verify")).body).toMatchObject({ valid: false, first_invalid: 4 });
+    const { capabilities } = (await client.get("/api/capabilities")).body;
     expect(capabilities.find(({ id }: { id: string }) => id === "audit_chain")).toMatchObject({ status: "failing" });
   }
   expect((await api.deps.store.get("meta", "chain"))?.value.length).toBe(LENGTH);

@@ -98,7 +98,7 @@ describe("the next write detects that entries were lost", () => {
 });
 
 describe("a loss that only the anchor shows", () => {
-  /** Loses an entry under an anchored checkpoint, which a new process detects; `complete` is the store before. */
+  /** Loses the third entry, which an anchored checkpoint covers; a new process detects it. `complete` is the store before the loss. */
   async function loseAnchoredEntry() {
     const anchor = makeAnchor();
     const { api, store } = await startTwoProcesses({ anchor });
@@ -137,6 +137,7 @@ describe("a loss that only the anchor shows", () => {
       await lengthen(api.deps, entries);
       expect(await propose(makeCore(await restartDeps(api.deps)))).toMatchObject(CHAIN_BROKEN);
     }
+    // A checkpoint has the Merkle root of the log instead of the hash of its last entry.
     expect((await store.get("meta", "breach"))!.value.known).toMatchObject({ length: 3, head: "" });
   });
 });
@@ -172,7 +173,7 @@ describe("an accepted loss", () => {
     await propose(api);
     await acceptLoss(api);
     const afterFirstLoss = await store.copy();
-    // The second loss is later than the first.
+    // An accepted loss could explain a shorter log unless it is older than the end that the process knows.
     api.deps.clock.advance(1000);
     await propose(api);
     await store.goBack(afterFirstLoss);
