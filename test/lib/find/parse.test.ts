@@ -10,16 +10,12 @@ test.each([
   ["  is:Pending   RISK:high ", "is:pending_consent risk:high"],
   ['tenant:"Acme West" -by:agent', 'tenant:"Acme West" -by:agents'],
   ["“board meeting” 10 euro", '"board meeting" 10 euro'],
-  ["state：x", null],
   ["rolled-back:2026-w44 applied:2026-10-01T08:00Z..", "rolledback:2026-W44 applied:2026-10-01T08:00Z.."],
   ["is:denied,rolled-back sort:Users_asc", "is:denied,rolled_back sort:users-asc"],
   ['- "" ', ""],
   ["status:pending sort:relevance-asc", "is:pending_consent sort:relevance-asc"],
   ["2026-10-01 sign-in", "2026-10-01 sign-in"],
-])("%s is normalised to %s", (text, normalised) => {
-  if (normalised === null) expect(() => parse(text)).toThrow("has no field state");
-  else expect(parse(text).text).toBe(normalised);
-});
+])("%s is normalised to %s", (text, normalised) => expect(parse(text).text).toBe(normalised));
 
 test.each([
   ['"not closed', "quotation mark"],
@@ -34,6 +30,8 @@ test.each([
   ["group:tenant group:kind", "must occur only once"],
   ["sort:time", "needs a time:"],
   ["http://host", "has no field http"],
+  // A fullwidth colon counts as a colon.
+  ["state：x", "has no field state"],
   ["is:pending OR is:approved", "has no OR and no brackets"],
   ["(is:pending)", "has no OR and no brackets"],
   ["is:constructor", "has no value constructor"],

@@ -54,6 +54,7 @@ const ssmParameter = (Value: unknown): AwsResponse => ({
   status: 200,
   body: JSON.stringify({ Parameter: { Name: "/countersign/intent", Type: "String", Value } }),
 });
+// `hunter2` stands for text of AWS, which no error of the function may repeat.
 const ssmError = (__type: string): AwsResponse => ({
   status: 400,
   body: JSON.stringify({ __type, message: "hunter2" }),

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { BODY_LIMIT, readBody, readFields } from "../../../lib/http/body.ts";
 import { ORIGIN } from "../../support/requests.ts";
 
+// Without `duplex`, which the type of the options lacks, a request with a stream as its body is rejected.
 const post = (body: BodyInit | null, headers: HeadersInit = {}): Request =>
   new Request(ORIGIN, { method: "POST", body, headers, ...({ duplex: "half" } as RequestInit) });
 
@@ -54,6 +55,7 @@ function createStream(size: number) {
   return { body, ended };
 }
 
+// Up to 1 MiB of a rejected body, 16 times the limit, is read and discarded.
 test("a body without a length is rejected at the limit, and the rest is discarded", async () => {
   const { body, ended } = createStream(8 * BODY_LIMIT);
   await expect(readBody(post(body))).rejects.toMatchObject({ code: "payload_too_large" });

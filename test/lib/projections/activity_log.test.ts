@@ -23,6 +23,7 @@ test.each([
 ])("pages over %s return each row of all projections once, newest first", async (_, kind) => {
   const log = await createTestLog();
   let noticeCount = 0;
+  // 200 random steps with the seed 11. Each fifth step adds a notice; half of the log is projected before the other is written.
   await runRandomHistory(log, 11, 200, async () => {
     const number = ++noticeCount;
     if (number % 5 === 0)
@@ -66,7 +67,7 @@ test("only the newest 10,000 rows of a source are stored", async () => {
   expect(next).toBeNull();
 });
 
-test("a row names its cycle and its record, also if it is projected later", async () => {
+test("a row names its change and the last cycle before it, also after later cycles", async () => {
   const service = await openOperations();
   await service.cycle();
   const id = await service.bring("rolled_back");

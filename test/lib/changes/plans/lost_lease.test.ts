@@ -8,7 +8,7 @@ import { restartDeps } from "../../../support/deps.ts";
 import type { WriteFault } from "../../../support/memory_target.ts";
 import { bringPlan, memorySystems, planBench, planEntry, routeSystems } from "../../../support/plan_bench.ts";
 
-/** A write without a fault, in a list of faults. */
+/** A write without a fault, in a list of faults: one for each next write of a system. */
 const NO_FAULT = undefined as unknown as WriteFault;
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1)];
 
@@ -51,8 +51,10 @@ test.each(["a/1", "b/1"])(
     } as Store;
     const api = await core({ store: crashingStore, clock, adapter: routeSystems(systems, store, clock) });
     const id = await bringPlan(api, "approved", ENTRIES);
+    // `edits` run in the next write of a system: the process ends while it sets the value of b.
     systems.get("b")!.edits.push(() => (hasCrashed = true));
     await api.act("apply", id).catch(() => undefined);
+    // The first letter of a target names its system.
     const raw = () => ENTRIES.map((entry) => systems.get(entry.target[0]!)!.raw({ ...entry, kind: "config" }));
     expect(raw()).not.toContain(undefined);
     await deleteLease(store, lostTarget);

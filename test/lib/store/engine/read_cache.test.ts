@@ -7,6 +7,7 @@ import type { ListOptions } from "../../../../lib/store/store.ts";
 import { sortedMap } from "../../../../lib/store/engine/sorted_map.ts";
 import { seededIntegers } from "../../../support/seeded_integers.ts";
 
+/** Creates the version of a record; without `json` if the record is deleted. */
 const version = (id: string, revision: number, live: boolean): Version => ({
   collection: "things",
   id,
@@ -51,7 +52,7 @@ test("a page that stays cached equals the store's page after any writes of this 
   expect(cachedPages).toBeGreaterThan(1000);
 });
 
-test("only the last version of a written record is cached", () => {
+test("a written record is cached without the version before it", () => {
   const cache = createReadCache();
   cache.reset("0");
   let before: Version | undefined;
