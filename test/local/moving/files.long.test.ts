@@ -42,7 +42,7 @@ const environment = (): Record<string, string> => ({
 const run = (...argv: string[]): Promise<string> => runCommand(environment(), ...argv);
 const runFailing = (...argv: string[]): Promise<string> => runFailingCommand(environment(), ...argv);
 
-/** Opens a service on a file store, which it then owns. */
+/** Starts a service that owns the file store at `path`. */
 const openService = async (path: string): Promise<Service> => startService(await openFile(path, silentLog));
 
 /** Starts a service and proposes three changes. */
@@ -59,7 +59,7 @@ const readHeadOf = async (path: string): Promise<unknown> => {
   return head;
 };
 
-/** Returns the content of each file in a folder, by path. */
+/** Returns the content of each file in a folder, by path; without the zeros that a journal reserves at its end. */
 const readFolder = (path: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(path, { recursive: true, withFileTypes: true })
@@ -120,6 +120,7 @@ test("an export fences its store and can be imported elsewhere; a backup does no
   expect(await runFailing("restore", pathOf("e.jsonl"), "--state", pathOf("two/state.json"))).toContain(
     "countersign import",
   );
+  // An import and a restore append one entry each, `store_moved`.
   await run("import", pathOf("e.jsonl"), "--state", pathOf("two/state.json"));
   expect(await readHeadOf(pathOf("two/state.json"))).toMatchObject({ length: head.length + 1, origin: head.origin });
   await run("restore", pathOf("b.jsonl"), "--state", pathOf("three/state.json"));
@@ -209,7 +210,7 @@ test("the owner closes a silent connection, and sets the fence for a later comma
   await api.propose();
 });
 
-test("a failed move can be cancelled, so that its source accepts writes; an ended one cannot", async () => {
+test("unfence cancels a failed move, so that its source takes writes; an ended one needs --force", async () => {
   const { api, store } = await startServiceWithChanges();
   const moving = { state: "moving", move: "m", to: pathOf("to/state.json"), at: "2026-01-01T00:00:00.000Z" } as const;
   await store.bulk!.commit([], { from: undefined, to: moving });
@@ -268,7 +269,7 @@ test("an incomplete, edited or newer file is rejected before anything is touched
   const isAudit = (line: string): boolean => line.startsWith('["audit"');
   const withChangedEntry = (lines: string[]) =>
     lines.map((line) => (isAudit(line) ? line.replace("config", "confiG") : line));
-  // Keeps only entries that follow another one.
+  // Keeps only entries whose previous line is an entry too.
   const withoutFirstEntry = (lines: string[]) =>
     lines.filter((line, index) => !isAudit(line) || isAudit(lines[index - 1]!));
   const cases: [file: string, message: RegExp][] = [

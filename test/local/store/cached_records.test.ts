@@ -6,7 +6,7 @@ import { newCatalog } from "../../../local/store/catalog.ts";
 import { newRecentRecords, type RecentRecords } from "../../../local/store/recent_records.ts";
 import { newAccepted } from "../../../local/store/records.ts";
 
-test("a new record's revision is above deleted ones, also before a deletion is durable", async () => {
+test("an absent record has the highest revision of deleted ones, durable or not", async () => {
   const catalog = newCatalog([], () => undefined);
   const accepted = newAccepted({ version: () => undefined, list: () => [] }, catalog, []);
   const revision = async (): Promise<number | undefined> =>
@@ -16,6 +16,7 @@ test("a new record's revision is above deleted ones, also before a deletion is d
   expect(await revision()).toBe(4);
   accepted.add([{ collection: "things", id: "other", revision: 7, json: undefined }]);
   expect(await revision()).toBe(7);
+  // A lower revision does not lower the floor.
   catalog.delete("things", "gone", 2);
   expect(catalog.floor("things")).toBe(4);
 });

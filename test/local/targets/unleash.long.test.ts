@@ -19,6 +19,7 @@ const neverAborted = new AbortController().signal;
 const started = await startUnleash().catch((error: Error) => error.message);
 if (typeof started === "string") process.stdout.write(`Unleash: skipped, ${started}\n`);
 const isMissing = typeof started === "string";
+// Used only if the server is not missing.
 const server = started as UnleashServer;
 let proxy: CutProxy;
 
@@ -97,7 +98,7 @@ describe.skipIf(isMissing)("target system contract", () => {
 });
 
 describe.skipIf(isMissing)("a flag of Unleash", () => {
-  test("the stock client sees an apply and its rollback, and a boolean switches only", async () => {
+  test("the stock client sees an apply and its rollback; a boolean only switches the flag", async () => {
     const name = newFlag();
     const { apply, rollback } = openUnleash();
     const client = await server.startClient();
@@ -106,6 +107,7 @@ describe.skipIf(isMissing)("a flag of Unleash", () => {
     const expectUsers = () =>
       expect.poll(() => users.filter((user) => client.isEnabled(name, user)).length, { timeout: 10_000 });
     const [created, off] = [change(name, flag(10)), change(name, false)];
+    // Ten percent of 1000 users, give or take.
     expect(await apply(created)).toEqual({ result: "applied", previous: null });
     await expectUsers().toSatisfy((on: number) => on > 60 && on < 140);
     expect(await apply(off)).toEqual({ result: "applied", previous: { value: true } });
@@ -348,6 +350,7 @@ describe.skipIf(isMissing)("a share of the users, read by the stock client", () 
   const stages = stagesSchema().parse({
     unit: "account",
     fed_by: "agent:analytics",
+    // Shares of 10,000: a tenth and a half of the users.
     steps: [1000, 5000].map((share) => ({ share, advance: "manual", min_hours: 0 })),
     watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.01 }],
   });
@@ -453,10 +456,13 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
   });
 
   test("a history that cannot be read after the import leaves the outcome open", async () => {
-    let events = 0;
+    let historyReads = 0;
     const { system } = openUnleash({
+      // The first read of the history is before the import, the second after it.
       fetch: (url, init) =>
-        String(url).includes("/search/events") && ++events === 2 ? Promise.reject(new Error("lost")) : fetch(url, init),
+        String(url).includes("/search/events") && ++historyReads === 2
+          ? Promise.reject(new Error("lost"))
+          : fetch(url, init),
     });
     const entry = change(newFlag(), flag(10));
     const { attempt, result } = startSet(system, entry, { version: "0" }, now());
@@ -464,7 +470,7 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     expect(await openUnleash().system.resolve!(entry, attempt, neverAborted)).toBe("done");
   });
 
-  test("a removal whose response was lost is resolved by the value after it can no longer occur", async () => {
+  test("a removal whose response was lost is resolved by the value once it can no longer occur", async () => {
     const entry = change(newFlag(), flag(10));
     await openUnleash().apply(entry as Change);
     let isLost = false;
@@ -482,6 +488,7 @@ describe.skipIf(isMissing)("a server that does not answer", () => {
     await expect(result).rejects.toMatchObject({ name: "Unanswered" });
     expect(isLost).toBe(true);
     expect(await system.resolve!(entry, attempt, neverAborted)).toBe("open");
+    // Undefined: the current value shows the outcome.
     expect(await system.resolve!(entry, { ...attempt, at: longAgo }, neverAborted)).toBeUndefined();
     expect((await system.read(entry, neverAborted)).value).toBeUndefined();
   });

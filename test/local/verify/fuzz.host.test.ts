@@ -27,10 +27,12 @@ beforeAll(async () => {
   world = await fuzzWorld();
   const pem = world.key.pem;
   writeFileSync(join(folder, "public.pem"), pem);
+  // The same key with another end of its first line.
   writeFileSync(join(folder, "bent.pem"), pem.replace("\n", "\r\n"));
   writeFileSync(join(folder, "people.json"), [...world.manifests.values()][0]!);
 });
 
+/** Files that all inputs share. */
 const SHARED: readonly string[] = ["public.pem", "bent.pem", "people.json"];
 
 /** Writes the files of an input; returns its arguments with their paths. */
@@ -49,6 +51,7 @@ function writeInput({ files, args }: Input, index: number): string[] {
 async function runTypescript(args: string[]): Promise<Judged> {
   let [stdout, stderr] = ["", ""];
   const status = await main(args, { out: (text) => (stdout += text), err: (text) => (stderr += text) });
+  // With exit code 3, for unreadable input, there is no report.
   const rules = status > 2 ? [] : (JSON.parse(stdout) as { findings: { rule: string }[] }).findings;
   return { status, rules: rules.map(({ rule }) => rule), stderr };
 }

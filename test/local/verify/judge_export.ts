@@ -49,6 +49,7 @@ export async function judge(text: string, contents = false): Promise<string[]> {
   const pieces = (async function* () {
     yield Buffer.from(text);
   })();
+  // Without keys, checkpoints or earlier states: only the export itself is judged.
   const { findings } = await verifyExport(pieces, { states: [], findings: [], remarks: [] }, { contents });
   return findings.map(({ message }) => message);
 }
