@@ -49,6 +49,7 @@ export async function gitScenario(
       else http.onPushed = () => false;
       return () => Object.assign(http, { losesPush: false, onPushed: () => true });
     },
+    // A push that was given up takes effect within this time, or never.
     maxLateMs: 10 * 60_000,
     async dispose() {
       http.stop();

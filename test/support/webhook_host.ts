@@ -56,6 +56,7 @@ export async function startWebhookHost(secret: string, requestedPort = 0): Promi
 
   const table = hostTable();
   const operate = (operation: "apply" | "rollback", change: HostChange): { result: string } => {
+    // A repeated operation has no effect. The first rollback of an unknown change has one: the change is then rolled back.
     const wasInForce = table.isInForce(change);
     const isNew = states.get(change.change_id) === undefined;
     const result = table[operation](change);

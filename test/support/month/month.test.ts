@@ -37,7 +37,7 @@ test("every change has the status of the ledger", async () => {
   }
 });
 
-test("the log has an entry for each act of the ledger, at the same time, and no others", async () => {
+test("the log has an entry with the same timestamp for each act of the ledger, and no others", async () => {
   const entries: { id: number; event_type: string; change_id: string; timestamp: string }[] = (
     await month.get("audit?limit=1000")
   ).body.entries;
@@ -48,6 +48,7 @@ test("the log has an entry for each act of the ledger, at the same time, and no 
     if (entry !== undefined) expect(reported[entry - entries[0]!.id]).toBe(act);
     return [act];
   });
+  // The entry of the intent at the start is no act.
   expect(reported.filter((entry) => !entry.includes("intent_in_force")).sort()).toEqual(recorded.sort());
 });
 
