@@ -78,6 +78,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
   test("a host product that does not answer does not block a consent", async () => {
     const id = await service.propose({ target: "limits.c", value: "25" });
     const ana = await open({ name: "ana", token: TOKEN });
+    // The page asks for the current value with a dry run of an apply, which is never answered here.
     await ana.route("**/api/product/apply", () => {});
     await ana.goto(new URL(`/#/${changePath(id)}`, service.url).href);
     await ana.getByText("Asking the host product…").waitFor();
@@ -121,7 +122,11 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
     await visit(ana, service.url, "");
     await ana.getByText("limits.e (t1) was changed outside Countersign").waitFor();
     await visit(ana, service.url, "changes");
-    await ana.locator(".change-row").filter({ hasText: "Ten uploads" }).getByText("Changed outside Count").waitFor();
+    await ana
+      .locator(".change-row")
+      .filter({ hasText: "Ten uploads" })
+      .getByText("Changed outside Countersign")
+      .waitFor();
     await visit(ana, service.url, changePath(id));
     await status(ana).getByText("Changed outside Countersign").waitFor();
     const shown = diff(ana, "Consented value, and what the target holds now");
@@ -217,6 +222,7 @@ describe.skipIf(!browser)("current values, drift and superseding proposals", () 
       NODE_OPTIONS: `--import ${new URL("shifted_clock.mjs", import.meta.url)}`,
       CLOCK_OFFSET_MS: String(-3 * DAY),
     };
+    // The second process has a clock that is three days behind the entries of the first.
     const ahead = await startService();
     const id = await ahead.propose();
     const exited = new Promise((resolve) => ahead.server.child.once("close", resolve));
