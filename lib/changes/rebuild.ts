@@ -44,7 +44,7 @@ const rebuildChange = (deps: ChangesDeps, { change_id, fields }: StateMismatch):
       if (value === undefined) tx.delete(index, id);
       else tx.put(index, id, value as never);
     return true;
-  }) as Promise<boolean>;
+  });
 
 /** Rebuilds the stored freeze, KPIs or mandates. */
 async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Promise<boolean> {
@@ -63,6 +63,6 @@ async function rebuildLatest(deps: ChangesDeps, fields: readonly string[]): Prom
       else if (fields.includes("freeze")) tx.delete("meta", "freeze");
       return true;
     });
-    if (isRebuilt === true) return true;
+    if (isRebuilt) return true;
   }
 }
