@@ -43,8 +43,10 @@ export function memoryStore(): Store {
 
   const storeVersions = (writes: readonly Version[]): void => writes.forEach(storeVersion);
   const bulkAccess = soleWriterBulkAccess({
+    // A new store is not being moved.
     storedMoveState: undefined,
     persist: storeVersions,
+    // A dump begins with a copy of all records.
     atOneMoment: true,
     dump: () => dumpVersions(copyCollections(collections)),
   });
