@@ -86,6 +86,7 @@ const isErrorResponse = ({ content }: ApiResponse): boolean =>
 function describeCodes(response: ApiResponse, responses: ReturnType<typeof createSharedParts>): ApiResponse {
   const { kindCodes, ownCodes } = readErrorCodes(response);
   const content = { "application/json": { schema: ERROR_SCHEMA } };
+  // In OpenAPI 3.1 a reference can have its own description. The type of a response has no references, hence the cast.
   const kind = responses.refer("Error", { description: kindCodes.join(", "), content });
   return {
     ...kind,
