@@ -1,3 +1,4 @@
+/** Some runtimes have no `setImmediate`. */
 const globals = globalThis as { setImmediate?: (then: () => void) => unknown };
 
 /** Yields to other work of the event loop. `setTimeout` alone is not enough: due timers run before other work. */
