@@ -44,6 +44,7 @@ test("proofs from a long stored tree verify against the checkpoint's root and no
   const deps = await makeLog(4500);
   const leaves = (await readLeaves(deps)).map(data);
   const { note } = await storeCurrentCheckpoint(deps);
+  // Tiles of the stored tree end after 64 entries (level 0) and after 4,096 (level 1).
   const cases = [
     [1, 1],
     [1, 4500],
