@@ -467,6 +467,7 @@ describe("compaction", () => {
     expect(await readFile(`${state}.journal.catalog`, "utf8")).toContain("id-of-somebody");
     await again.transact((tx) => tx.delete("things", "id-of-somebody"));
     await again.expunge!();
+    // One call is enough; this one has nothing left to remove.
     await again.expunge!();
     for (const name of await readdir(folder, { recursive: true })) {
       const content = name.endsWith("lock") ? "" : await readFile(join(folder, name), "latin1");
