@@ -25,6 +25,7 @@ export function writeCode(folder: string): string[] {
       written.set(file, `${path}:${block.line}`);
     }
     mkdirSync(target, { recursive: true });
+    // Blocks import this file from their own folder.
     copyFileSync(join(ROOT, "local/example/product_intent.json"), join(target, "product_intent.json"));
   }
   return [...written.keys()];
