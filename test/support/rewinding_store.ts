@@ -42,6 +42,7 @@ async function copyStore(from: Store): Promise<Store> {
     await to.bulk!.commit(
       // Versions without an id are floors of deleted records, not records.
       page.filter(({ id }) => id !== ""),
+      // Neither store is being moved.
       { from: undefined, to: undefined },
     );
   return to;
