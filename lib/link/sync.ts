@@ -93,6 +93,7 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
   // An answer without a log does not clear a peer whose log was rewritten.
   if (!judgement || (before?.log === "rewritten" && judgement.log === "unknown")) return;
   const isChanged = judgement.log !== before?.log || judgement.reason !== before?.log_reason;
+  // The same judgement of a log that has not grown needs no write.
   if (!isChanged && judgement.reference?.length === stored?.length) return;
   await store.transact(async (tx) => {
     await savePeer(tx, { ...peer, kept_log: judgement.reference, log: judgement.log, log_reason: judgement.reason });
@@ -110,8 +111,9 @@ async function checkLog({ store, clock }: SyncDeps, peer: PeerIdentity, ask: Ask
 }
 
 /**
- * Compares the reported state of a peer's log with the stored one; undefined for a peer without a log. Without a stored state, it
- * is compared with the state that another peer reported for the same origin, since a peer may have changed its name.
+ * Compares the reported state of a peer's log with the stored one; undefined for a peer without a log. Without a stored state, the
+ * log is compared with the state that another peer reported for the same origin, since a peer may have changed its name. A second
+ * request then asks for the proof from that state.
  */
 async function judgePeerLog(
   store: Store,
