@@ -7,7 +7,6 @@ import {
   parseDimension,
   PRIORITIES,
   PRIORITY_BOUND,
-  type Priority,
   submitTask,
   TASK_STATUSES,
   readTaskPage,
@@ -79,7 +78,7 @@ export const taskSubmit = endpoint(
       title,
       description,
       required_dimension: parseDimension(required_dimension ?? null),
-      priority: (priority ?? "normal") as Priority,
+      priority: priority ?? "normal",
     });
     return answer(task, 201);
   },
