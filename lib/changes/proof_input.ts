@@ -59,7 +59,7 @@ export async function verifyPresentedProof(
   const statement = statementText({ origin, ...facts, manifest_hash, at });
   const verified = await verifyProof(proof, statement, listKeys(signerName(facts), intent.policy.signing));
   if ("invalid" in verified) return verified;
-  // The record that the statement was used may be lost together with the lost entries.
+  // The record that the statement was used may be lost together with the lost entries. A `hold` stops a rollout.
   const isValidAfterLoss = VALID_AFTER_LOSS.has(facts.decision) || ("action" in facts && facts.action === "hold");
   const lossTime = isValidAfterLoss ? undefined : await findLossTime(transaction);
   if (lossTime !== undefined && Date.parse(at) < Date.parse(lossTime))

@@ -17,6 +17,7 @@ export async function listOtherAgentsMandates(
     "mandates",
     events.map(({ detail }) => detail.mandate_id ?? ""),
   );
+  // An entry whose mandate is not stored counts as another agent's.
   const agents = mandates.map((mandate) => normalizeName(mandate?.value.bounds.agent ?? ""));
   const ofOthers = events.filter((_, index) => agents[index] !== normalizeName(reader.name));
   return new Set(ofOthers.map(({ id }) => id));

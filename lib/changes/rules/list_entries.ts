@@ -13,7 +13,7 @@ export const isPlan = (change: ChangeEntry): boolean => change.sets !== undefine
 export const listEntries = ({ tenant_id, target, value, sets }: ChangeEntry): readonly PlanEntry[] =>
   sets ?? [{ tenant_id, target, value }];
 
-/** Lists the targets that rules apply to: those that a change sets, and first the name of a plan. */
+/** Lists the targets that rules apply to: those that a change sets; the name of a plan comes first. */
 export const listGovernedEntries = (change: ChangeEntry): readonly PlanEntry[] =>
   isPlan(change)
     ? [{ tenant_id: change.tenant_id, target: change.target }, ...listEntries(change)]
