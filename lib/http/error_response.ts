@@ -6,6 +6,7 @@ import { RevisionConflict, StoreBusy, StoreMoved, StoreUnavailable, StoreUnreada
 /** Converts any error for a client; an unexpected one gets a fixed message, so that nothing leaks. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  // This class and the next one extend `StoreUnavailable`, so they come before it.
   if (error instanceof StoreMoved)
     return new AppError("store_moved", `the store takes no writes: ${error.shown}; nothing was changed`);
   if (error instanceof StoreUnreadable)
