@@ -29,7 +29,10 @@ function redact(value: unknown, erased: ErasedChanges): unknown {
   return removePreview(redactChange(object, erased), erased);
 }
 
-/** Replaces erased fields of a change by their current values, and removes its `value`. */
+/**
+ * Replaces erased fields of a change by their current values, and removes its `value`: an erased change has none, and placeholders
+ * in the other fields.
+ */
 function redactChange(object: Members, erased: ErasedChanges): Members {
   const change = erased.get(String(object["change_id"]));
   if (!change) return object;

@@ -4,7 +4,7 @@ import { SEND_TIMES } from "./send_loop.ts";
 import { type NotifyOptions, createNotificationSender } from "./notify/notification_sender.ts";
 import { type PromptedSending, createPromptedSending } from "./prompted_sending.ts";
 
-/** Creates a sender on demand. `begin` stores the present position if there is no cursor yet. */
+/** Creates the sender; `send` starts each run. `begin` stores the present position if there is no cursor yet. */
 export function createPromptedNotifier(
   deps: OperationsDeps,
   options: NotifyOptions,
