@@ -1,4 +1,7 @@
-/** Enforces revision floors (see `floors.ts`) in a store that several processes write to. */
+/**
+ * Enforces revision floors in a store that several processes write to. The floor of a collection is the revision of its tombstone
+ * with the id `""`; `floors.ts` explains why there are floors.
+ */
 import type { Attempt, Engine } from "./attempt.ts";
 import { applyFloor } from "./floors.ts";
 
