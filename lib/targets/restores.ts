@@ -61,7 +61,7 @@ export function createRestores(system: TargetSystem, { effects, read, createAtte
       return undefined;
     },
 
-    /** Sets the value of the change. Returns the replaced value, and an edit that the write overwrote; undefined if nothing was set. */
+    /** Sets the value of the change. Returns the replaced value, and an edit that the write overwrote; undefined if it is set already. */
     async run(
       change: Change,
       entry: Entry,
