@@ -32,6 +32,7 @@ const isExact = (number: string): boolean => normalizeNumber(number) === normali
 
 /** Returns significant digits and exponent of a number: equal for equal numbers. The sign is ignored, since it is never rounded. */
 function normalizeNumber(number: string): string {
+  // `Infinity`, to which too large a number is parsed, has no digits here, and so differs from the number.
   const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
   const significant = digits.replace(/0+$/, "");
