@@ -23,6 +23,7 @@ export async function converse(
   for (let call = 0; call < MAX_CALLS; call++) {
     const answer = await llm.complete({ system, messages, tools: tools.specs, signal });
     if (answer.toolCalls.length === 0) return requireText(answer.text, answer.isCut);
+    // Further calls are left out of the message too, so that each call in it has a result.
     const toolCalls = answer.toolCalls.slice(0, MAX_TOOLS_PER_CALL);
     const results: { id: string; text: string }[] = [];
     for (const toolCall of toolCalls) {
