@@ -1,4 +1,7 @@
-/** Locks a folder by a name in the kernel: it ends with the process, and only this machine knows it. */
+/**
+ * Locks a folder by a name in the kernel, where the folder's file system has no sockets. The lock ends with the process, and only
+ * processes on this machine see it.
+ */
 import { stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AcquireFolder } from "./lock_types.ts";

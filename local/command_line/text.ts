@@ -10,12 +10,13 @@ const INVISIBLE_CHARACTERS = new RegExp(INVISIBLE.source, "gu");
 export const escapeInvisible = (text: string): string =>
   text.replace(INVISIBLE_CHARACTERS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
-const MAX_REASON = 200;
+/** Maximum length of a quoted text, such as the reason of a decision. */
+const MAX_QUOTED_LENGTH = 200;
 
 /** Formats an entry of the log as a sentence; invisible characters in quoted text are escaped. */
 export const formatEntry = (entry: DescribableEntry): string =>
   joinParts(toSentence(describe(entry)), (part) =>
-    showForeignText({ ...part, text: escapeInvisible(part.text) }, MAX_REASON),
+    showForeignText({ ...part, text: escapeInvisible(part.text) }, MAX_QUOTED_LENGTH),
   );
 
 /** Returns the number of columns that text takes in a terminal. */
@@ -59,6 +60,7 @@ function selectColumns(
   const last = headings.length - 1;
   let fitting = headings.map((_, column) => column);
   for (const name of spare) {
+    // Two spaces separate a column from the next.
     const needed = fitting.reduce(
       (sum, each) => sum + (each === last ? Math.min(MIN_LAST_COLUMN, widths[each]!) : widths[each]! + 2),
       0,

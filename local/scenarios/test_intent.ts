@@ -20,6 +20,7 @@ export async function testIntent(manifest: string, path: string): Promise<Intent
     lines.push(
       differences.length === 0 ? `ok    ${scenario.name}` : `FAIL  ${scenario.name} (${path}:${lineOf([index])})`,
       ...differences.map(({ path: within, message }) => {
+        // A difference is named by its place in `expect`.
         const field = within.filter((part, at) => at > 0 || part !== "expect").join(".");
         return `        ${path}:${lineOf([index, ...within])}: ${field} ${message}`;
       }),

@@ -59,7 +59,7 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
     if (reasons.delete(header.segment)) log.info("a sealed journal file is intact again", { file: path });
   };
 
-  /** Returns the numbers of the first and last record of a sequence in a segment. */
+  /** Returns the numbers of the first and last record of a sequence in a segment; the first is higher if there is no record. */
   const findSequenceRange = (name: string, { header }: Segment): [first: number, last: number] => {
     /** Finds the index of the first record that is in segment `number` or a later one. */
     const findFirstFrom = (number: number): number =>
@@ -74,8 +74,8 @@ export function newDamage({ files, log, catalog, sequences, segments, sealed, st
   const describeContent = (segment: Segment): string => {
     const { header, last, live } = segment;
     const ranges = sequences.flatMap((name) => {
-      const [first, end] = findSequenceRange(name, segment);
-      return first > end ? [] : [`${name} entries ${first} to ${end}`];
+      const [firstId, lastId] = findSequenceRange(name, segment);
+      return firstId > lastId ? [] : [`${name} entries ${firstId} to ${lastId}`];
     });
     return [`commits ${header.after + 1} to ${last}`, ...ranges, `${live} current records in all`].join(", ");
   };

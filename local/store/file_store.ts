@@ -179,7 +179,7 @@ async function compose(
     accepted.add(writes);
     return journal.append(writes);
   };
-  const sole = soleWriterBulkAccess({
+  const bulkAccess = soleWriterBulkAccess({
     storedMoveState: await durable.version(MOVE_STATE_KEY.collection, MOVE_STATE_KEY.id),
     persist: commit,
     clock: { now },
@@ -190,11 +190,11 @@ async function compose(
   });
   /** True while `inspect` runs: it tries to write again without the pause after a failure. */
   let isInspected = false;
-  const findWriteProblem = async (): Promise<Error | undefined> =>
-    (await journal.recover(isInspected)) ?? sole.findWriteError();
+  const recoverOrFindWriteError = async (): Promise<Error | undefined> =>
+    (await journal.recover(isInspected)) ?? bulkAccess.findWriteError();
   const transactions = serial(accepted, {
     persist: commit,
-    findWriteError: () => (journal.failure ? findWriteProblem() : sole.findWriteError()),
+    findWriteError: () => (journal.failure ? recoverOrFindWriteError() : bulkAccess.findWriteError()),
     yieldTurn: nextTurn,
   });
   let freeBytes = await files.freeBytes(paths.folder).catch(() => null);
@@ -229,7 +229,7 @@ async function compose(
       },
     }),
     transact: transactions.transact,
-    bulk: sole.createBulkAccess(transactions.transact),
+    bulk: bulkAccess.createBulkAccess(transactions.transact),
     others: transactions.others,
     close: () => (closing ??= close()),
     status() {

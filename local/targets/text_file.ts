@@ -69,7 +69,7 @@ export function openTextFile({ path: pathOption, noun, keepByteOrderMark = false
     /** Throws when the file cannot be written. */
     checkFolder: (): Promise<void> => runInOrder(() => checkFolder(files, path)),
 
-    /** Removes temporary files of a killed process. */
+    /** Removes temporary files of a killed process, best effort. */
     removeLeftovers: (): Promise<void> => removeLeftovers(files, path, clock.now()).catch(() => undefined),
   };
 }

@@ -55,6 +55,7 @@ const MAX_LATE_MS = 2 * 60_000;
 const MAX_ARCHIVING_MS = 3000;
 const ARCHIVING_POLL_MS = 100;
 
+/** Events of a flag that one request reads, newest first. */
 const MAX_EVENTS = 100;
 const URL_SAFE = /^(?!\.\.?$)[A-Za-z0-9._~-]{1,100}$/;
 
@@ -312,6 +313,7 @@ function replay(
 ) {
   if (type.startsWith("feature-environment-")) return { enabled: type.endsWith("-enabled"), strategies };
   if (!/^feature-strategy-(?:add|update|remove)$/.test(type)) return { enabled, strategies };
+  // The event of a removal has its strategy in `preData` only.
   const others = strategies.filter(({ id }) => id !== (data ?? preData)?.["id"]);
   return { enabled, strategies: isObject(data) ? [...others, data] : others };
 }
