@@ -1,4 +1,4 @@
-/** The binary of the DynamoDB emulator: only tests need its 7 MB. */
+/** The binary of the DynamoDB emulator, which npm fetches at its first use, since only a few tests need its 7 MB. */
 import { join } from "node:path";
 import packageJson from "./dynamodb_emulator/package.json" with { type: "json" };
 import { fetchedFile } from "./fetched_package.ts";

@@ -107,6 +107,7 @@ export async function unleashScenario(
       void proxy.lose(loss, "/features-batch/import");
       return () => void proxy.lose(loss, "a text that is never sent");
     },
+    // MAX_LATE_MS of the target system: until then a lost request counts as open.
     maxLateMs: 2 * 60_000,
   };
 }
