@@ -44,6 +44,7 @@ test("added entries, changed records and deletions are copied", async () => {
   );
   const pages: (readonly Version[])[] = [];
   for await (const page of copyStore(from, { move: "m" })) pages.push(page);
+  // The first three pages are the first dump. A record that the second one lacks is deleted, with the revision of its copy.
   expect(pages.slice(3)).toEqual([
     log(4, 5),
     [record("tasks", "c", 2), record("tasks", "d")],
@@ -70,6 +71,7 @@ test("a copy keeps only the end of the log in memory", async () => {
     yield* log();
   });
   const heapBefore = measureHeap();
+  // The second dump has the same entries, so each is copied once.
   let copied = 0;
   for await (const page of copyStore(from, { move: "m" })) copied += page.length;
   expect(copied).toBe(LENGTH);
