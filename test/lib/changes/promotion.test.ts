@@ -195,7 +195,7 @@ describe("a change that a promotion rule binds", () => {
     passHours(24);
     await feedNow();
     expect((await exposure())!.share).toBe(10_000);
-    passHours(25);
+    passHours(25); // 49 hours after the first step, and 25 after the last
     expect((await api.act("apply", change_id)).body.code).toBe("promotion_not_ready");
     passHours(23);
     expect((await api.act("apply", change_id)).status).toBe(200);

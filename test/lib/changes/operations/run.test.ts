@@ -85,6 +85,7 @@ const failAfterApplying =
     throw new Error(CAUSE);
   };
 
+/** The failures. A number after a script is the number of calls that it answers; without one it answers all. */
 const FAILURES: Failure[] = [
   [
     "validate fails",

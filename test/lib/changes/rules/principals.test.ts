@@ -38,7 +38,7 @@ test("without principals no name is known, and names of agents are still reserve
   expect([isAgent("agent:x", intent), isAgent("ana", intent)]).toEqual([true, false]);
 });
 
-test("a field that begins with x- is accepted", () => {
+test("a field that begins with x- is accepted and left out", () => {
   expect(loadWith({ "agent:a": { ...agent(), "x-owner": "team pricing" } })().principals).toEqual({
     "agent:a": agent(),
   });
