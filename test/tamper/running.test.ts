@@ -140,6 +140,7 @@ const ATTACK_KINDS: Record<string, Attack> = {
     });
     return { changes: [one, other], isReported: true };
   },
+  // No code reads this row: the daily count comes from the log. The row stands for a counter that somebody resets.
   "the count of minor changes reset": async (store) => {
     await edit(store, (tx) => tx.put("counts" as "meta", "minor" as never, { day: "2026-01-02", count: 0 } as never));
     return { changes: [], isReported: false };
@@ -276,7 +277,7 @@ async function attackFork(api: Core, truth: Truth, seed: number): Promise<void> 
   };
   if (cyclesFirst) await runTwoCycles();
   await requestActions(fork, forkTruth, effects, pick);
-  // An edit of one record does not stop others.
+  // An edit of one record does not stop others; an edit of the log does.
   if (effects.changes.length > 0 || !effects.isReported)
     expect(await fork.bring("rolled_back", { target: "t.new" }), title).toBeDefined();
   // The actions in between have changed the rows of the indexes.
