@@ -55,7 +55,7 @@ test("server: returns the default, then the applied value, then the value of the
   expect(await details()).toMatchObject({ value: "for all", reason: "STATIC" });
 });
 
-test("server: returns every type, also for a key with slashes, and an error for another type", async () => {
+test("server: returns every type but null, also for a key with slashes; another type is an error", async () => {
   const flags = await serverClient("types");
   for (const [target, value] of Object.entries({ "s/flag/on": true, "s/limits:seats": 7, "s/plan": { a: [1] } }))
     await applyValue("t1", target, value);
@@ -67,13 +67,14 @@ test("server: returns every type, also for a key with slashes, and an error for 
     value: "code",
     errorCode: "TYPE_MISMATCH",
   });
+  // A flag cannot be null, so the provider returns the default.
   await applyValue("t1", "s/none", null);
   expect((await flags.getBooleanDetails("s/none", true, t1)).value).toBe(true);
 });
 
 test("server: returns the default without the read token", async () => {
-  const flags = await serverClient("other-tenant", []);
-  await applyValue("t1", "ui.secret", "theirs");
+  const flags = await serverClient("unauthorized", []);
+  await applyValue("t1", "ui.secret", "protected");
   expect(await flags.getStringDetails("ui.secret", "code", { targetingKey: "t1" })).toMatchObject({
     value: "code",
     reason: "ERROR",
