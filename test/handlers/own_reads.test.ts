@@ -401,6 +401,7 @@ test("an approved change shows that another agent's change holds its target, but
 
 test("the agent's drift report and its result cover only the agent's own changes", async () => {
   const { api, own, others } = await runScenario(true);
+  // The fifth of the other agent's changes in `runScenario` is the applied one.
   const appliedByOther = others[4]!;
   const episode = { target: "price.base", tenant_id: "t1", host: "absent", since: api.deps.clock.iso() } as const;
   await api.deps.store.transact(async (tx) => {
