@@ -149,6 +149,7 @@ export function accessRules(open: Open): void {
     ["with a soft hyphen", toHeaderValue("a\u00adna")],
     ["with a zero-width space at its end", toHeaderValue("ana\u200b")],
     ["of 201 characters", "a".repeat(201)],
+    // The colon of the last prefix is in full width.
     ...["llm:", "Policy:", "mandate:", "idp:", "group:", "agent:", "peer:", "agent："].map(
       (prefix): [string, string] => [`that begins with ${prefix}`, toHeaderValue(`${prefix}x`)],
     ),
