@@ -450,6 +450,7 @@ describe("permissions on the table", () => {
       endpoints.push(proxy);
       const { api } = await start("read", { AWS_ENDPOINT_URL_DYNAMODB: proxy.url });
       expect(groupReads.length).toBeGreaterThan(15);
+      // `CHANGE` and `FILE` in a path stand for an id and a file name.
       const isMissing = (path: string) =>
         path.includes("FILE") || (path.includes("CHANGE") && change_id === "chg_none");
       await Promise.all(

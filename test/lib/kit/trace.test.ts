@@ -61,6 +61,7 @@ test("the storage is disabled when the last trace has returned, thrown or reject
   };
   expect(() => runInTrace(first, fail)).toThrow("no");
   await expect(runInTrace(first, () => Promise.reject(new Error("later")))).rejects.toThrow("later");
+  // The three traces since then ran one at a time, so the end of each disabled the storage.
   expect(disable).toHaveBeenCalledTimes(4);
   expect(currentTrace()).toBeUndefined();
   disable.mockRestore();
