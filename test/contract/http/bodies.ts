@@ -135,6 +135,7 @@ export function bodyRules(open: Open): void {
     ["too deep to be read", "[".repeat(10_000) + "]".repeat(10_000)],
   ])("a value %s is rejected", async (_, value) => {
     const api = await open();
+    // The field is not compared: too deep a value makes all of a JSON body invalid, and the error names `body`.
     await expectRejected(api, `{${members},"value":${value}}`, JSON_TYPE);
     await expectRejected(api, `${encodedForm}&value=${encodeURIComponent(value)}`, FORM, "value");
   });
