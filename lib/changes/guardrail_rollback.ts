@@ -18,6 +18,7 @@ const NO_ROLLBACK: GuardrailRun = { rolled_back: null, given_up: null };
 export async function rollBackTripped(deps: ChangesDeps): Promise<GuardrailRun> {
   const [due] = await deps.store.list("guardrail_due", { limit: 1 });
   if (!due) return NO_ROLLBACK;
+  // The number of failed attempts is no evidence.
   const { tries: _, ...evidence } = due.value;
   try {
     const input = { change_id: due.id, actor: POLICY_GUARDRAIL, evidence };
@@ -37,6 +38,7 @@ function countFailure({ store }: ChangesDeps, changeId: string, error: AppError)
     const due = (await tx.get("guardrail_due", changeId))?.value;
     if (!due) return null;
     const tries = (due.tries ?? 0) + 1;
+    // Another attempt would fail in the same way.
     const isFinal = error.code === "illegal_transition" || error.code === "evidence_mismatch";
     if (!isFinal && tries < MAX_ATTEMPTS) {
       tx.put("guardrail_due", changeId, { ...due, tries });

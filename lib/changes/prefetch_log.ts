@@ -14,6 +14,7 @@ export async function prefetchLog(reads: Reads, integrity: Integrity): Promise<v
   ]);
   const indexed = integrity.logIndex?.tentative.length ?? 0;
   const missing = ((chain?.value as ChainHead | undefined)?.length ?? 0) - indexed;
+  // A transaction does not read more entries: it is repeated after they were indexed outside.
   if (missing > 0 && missing <= MAX_READ_IN_TRANSACTION)
     await reads.list("audit", { after: entryKey(indexed), limit: missing });
 }

@@ -72,7 +72,7 @@ async function findProblems(sources: PromotionSources, entry: ProposedChange, ru
   return problems;
 }
 
-/** Lists the corresponding targets in another tenant or system. */
+/** Lists the corresponding targets in another tenant or system; `from` is `tenant:<name>` or `system:<name>`. */
 function listCounterparts(adapter: ProductAdapter | undefined, entry: ProposedChange, from: string): TargetKey[] {
   const { tenant_id, target } = entry;
   const name = from.slice(from.indexOf(":") + 1);
@@ -144,6 +144,7 @@ async function readVerdict(
   if (record.final) return record.final.verdict;
   if (now >= Date.parse(record.judged_from)) return undefined;
   const kpis = (await tx.get("kpi", "latest"))?.value ?? NO_KPIS;
+  // The counts of other outcomes do not affect the verdict.
   return makeOutcome(record, { kpis, intent, counts: {} }, new Date(now).toISOString()).verdict;
 }
 

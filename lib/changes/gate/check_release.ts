@@ -9,7 +9,7 @@ import { type GateQuestion, judgeRelease } from "./judge_release.ts";
 
 declare module "../../store/store.ts" {
   interface Collections {
-    /** `<change_id>\n<SHA-256 of the answer>` */
+    /** `<change_id>\n<SHA-256 of the target, head, state and caller>`: an answer that the log has. */
     release_checks: true;
   }
 }
@@ -41,7 +41,7 @@ export const checkRelease = (
     return decision;
   });
 
-/** Stores an answer; returns true if it was not stored before. */
+/** Stores an answer; returns true if it was not stored before. Other reasons, or another run of the caller, are the same answer. */
 async function storeIfNew(
   { tx, sha256 }: Transaction,
   { target, head }: GateQuestion,

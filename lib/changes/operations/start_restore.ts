@@ -51,7 +51,10 @@ export interface StartedRestore {
 /** States of the locations of operands, by operand id. */
 export type LocationStates = ReadonlyMap<string, LocationCheck>;
 
-/** Judges a restore and takes its leases. Returns the error 409 `restore_contested` after storing the contest in the drift episode. */
+/**
+ * Judges a restore and takes its leases. Returns the error 409 `restore_contested` after storing the contest in the drift
+ * episode, which a thrown error would undo.
+ */
 export async function startRestore(
   transaction: Transaction,
   caller: Caller,

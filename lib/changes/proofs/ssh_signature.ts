@@ -69,6 +69,7 @@ async function findKeyProblem(material: SshMaterial, signature: Bytes, signed: B
   const reader = createWireReader(signature);
   if (reader.text() !== type) return "its signature is of another type than its key";
   const inner = reader.string();
+  // One byte of flags, and a counter of four bytes.
   const flags = application && reader.take(5);
   reader.end();
   const message = flags ? concat(await digest("SHA-256", application), flags, await digest("SHA-256", signed)) : signed;
