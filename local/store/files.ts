@@ -17,7 +17,7 @@ export interface Files {
   inode(fd: number): Promise<number>;
   /** Returns the file at a path, synchronously; undefined where there is none. */
   stat(path: string): { inode: number; size: number } | undefined;
-  /** Appends a zero byte to a file, even while another process writes to it. */
+  /** Appends a zero byte to a file, even while another process writes to it, which then finds out that it lost the file. */
   lengthen(path: string): Promise<void>;
   /** Reads at `position` into the start of `buffer`; returns the number of bytes read, 0 at the end. */
   read(fd: number, buffer: Buffer, length: number, position: number): Promise<number>;
@@ -181,6 +181,7 @@ export async function makeDurableFolder(files: Files, path: string): Promise<voi
   if (topmost === undefined) return;
   for (let made = resolve(path); ; made = dirname(made)) {
     await files.syncFolder(dirname(made));
+    // The root of the file system is its own parent.
     if (made === topmost || made === dirname(made)) return;
   }
 }
@@ -231,6 +232,7 @@ export function makeListing(paths: Paths, names: readonly string[]): Listing {
     const torn = /^torn-(\d+)$/.exec(rest);
     if (segment) listing.segments.push(Number(segment[1]));
     else if (torn) listing.torn.push(Number(torn[1]));
+    // Temporary files of the state file, the journal, a segment and the catalog.
     else if (/^(journal\.(\d{6,}\.)?(jsonl|catalog)\.)?tmp$/.test(rest))
       listing.leftovers.push(join(paths.folder, name));
   }

@@ -16,8 +16,8 @@ const MAX_DECISIONS_PER_BATCH = 100;
 /** After this many successive commits of this process, the last one is assumed to be the head. */
 const COMMITS_UNTIL_SOLE_WRITER = 3;
 /**
- * If other processes write too, one that locked the head for longer than this pauses for the same time before its next batch, so
- * that they get a turn.
+ * If other processes write too, a process that locked the head for longer than this pauses before its next batch, so that the others
+ * get a turn. The pause is as long as the lock was, up to `MAX_YIELD_MS`.
  */
 const LONG_HOLD_MS = 250;
 const MAX_YIELD_MS = 2000;
