@@ -1,4 +1,4 @@
-/** The success bodies that several endpoints share. */
+/** The success bodies that several endpoints share; each schema is built at its first use. */
 import * as z from "zod";
 import { once } from "../kit/once.ts";
 import { entrySchema } from "../audit/entry.ts";
