@@ -18,7 +18,7 @@ const OPEN = "Open in Countersign";
 const formatContext = ({ instance_id, type, data }: Notification): string =>
   [instance_id, type, data.change?.change_id].filter(Boolean).join(" · ");
 
-/** Slack accepts 3,000 characters in a block, and `&` needs five of them. */
+/** Maximum length of a shortened text. Slack accepts 3,000 characters in a block, and an escaped `&` needs five of them. */
 const MAX_SLACK_CHARACTERS = 590;
 
 /** Builds the message for an incoming webhook. Plain text has no formatting, links or mentions; the button is a link. */
@@ -37,7 +37,10 @@ function buildSlackMessage(notification: Notification): object {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
-/** Escapes text, in which Slack interprets `<!channel>`, `<@U1>`, `<https://…|text>` and three entities. */
+/**
+ * Escapes text, in which Slack interprets `<!channel>`, `<@U1>`, `<https://…|text>` and three entities; shortens text that Slack
+ * would reject as too long.
+ */
 function escapeSlack(text: string): string {
   const escaped = text.replace(/[&<>]/g, (character) => ENTITIES[character]!);
   return escaped.length <= MAX_SLACK_CHARACTERS * 5 ? escaped : escapeSlack(shorten(text, MAX_SLACK_CHARACTERS));
