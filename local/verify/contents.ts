@@ -9,10 +9,11 @@ import { parseKeys } from "./policy.ts";
 
 /** Counts of the contents that were checked. */
 export interface Contents {
-  /** Contents of changes, and intents, that match the hash in their entry. */
+  /** Contents of changes that match the hash in their entry, also those that contradict it otherwise. */
   changes: number;
+  /** Manifests that match the hash and the principals in their entry. */
   intents: number;
-  /** Contents that do not match their entry, and that do not follow it. */
+  /** Contents that contradict their entry or the entry of their erasure, and erased ones without such an entry. */
   unfit: number;
   missing: number;
   erased: number;

@@ -85,7 +85,10 @@ const KEYWORDS: ReadonlyMap<string, [AppliesTo, Matches]> = new Map<string, [App
   ["maxItems", sizeKeyword(Array.isArray, ({ length }: unknown[]) => length, -1)],
   [
     "uniqueItems",
-    [Array.isArray, (is, value: unknown[]) => is === false || new Set(value.map(canonicalText)).size === value.length],
+    [
+      Array.isArray,
+      (stated, value: unknown[]) => stated === false || new Set(value.map(canonicalText)).size === value.length,
+    ],
   ],
   [
     "properties",

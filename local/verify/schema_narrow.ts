@@ -52,6 +52,7 @@ const KEYWORDS: ReadonlyMap<string, IsAsStrict> = new Map<string, IsAsStrict>([
 
 function isSchemaNarrower(before: unknown, after: unknown): boolean {
   if (!isObject(before) || !isObject(after)) return false;
+  // A keyword that is not in the list cannot be compared, so it counts as relaxed.
   const isEachAsStrict = Object.keys(before).every(
     (keyword) => Object.hasOwn(after, keyword) && KEYWORDS.get(keyword)?.(before[keyword], after[keyword]) === true,
   );
