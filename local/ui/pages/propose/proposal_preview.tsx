@@ -1,4 +1,4 @@
-/** The preview of a proposal: rules of the intent, differences and conflicts, before anything is sent. */
+/** The preview of a proposal: rules of the intent, differences and conflicts, before it is sent. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import type { IntentView, PolicyAnswer as PolicyReply } from "../../core/api_types.ts";
