@@ -70,6 +70,7 @@ export async function approve(scenario: Scenario, change: model.Change, name: st
   change.people.push({ name, key: world.rules.keys[name]!, actionNumber: world.actionNumber });
   if (isPending && after > 0) return;
   if (isPending) Object.assign(change, { status: "approved", approved_at: world.now });
+  // After people have consented again, mandates may approve changes of these targets.
   for (const entry of change.entries) world.rolled_back.delete(model.targetKey(entry));
 }
 
