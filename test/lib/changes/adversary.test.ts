@@ -34,6 +34,7 @@ const VOTERS = ["ana", "bo", "cem"];
 /** The adversary's own keys, of every kind. */
 const ADVERSARY_KEYS: Signer[] = [passkey("ES256"), passkey("EdDSA"), sshSigner(), sshSigner("ssh-ed25519")];
 const PEOPLE = Object.fromEntries(Object.entries(SIGNERS).map(([name, signer]) => [name, person(signer)]));
+// Mallory has keys and is no approver; Eve is an approver without a key.
 const PRINCIPALS = { ...PEOPLE, mallory: person(...ADVERSARY_KEYS), eve: { kind: "person" } };
 const POLICY = {
   approvers: [...Object.keys(SIGNERS), "eve"],

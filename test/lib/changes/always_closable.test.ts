@@ -1,4 +1,7 @@
-/** However the intent changes after a consent, every change can be applied or closed, and responses name the people who may. */
+/**
+ * However the intent changes after a consent, every change can be applied or closed, and responses name the people who may.
+ * `act("approve", …)` approves as ana.
+ */
 import { expect, test } from "vitest";
 import { type Core, core, makeCore } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";

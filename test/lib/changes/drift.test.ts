@@ -109,6 +109,7 @@ test("a drifted change that then goes missing stays in the same episode", async 
 
 test("only the newest applied change of a target is checked", async () => {
   const { adapter, api, change_id: older, runCheck } = await coreWithAppliedChange();
+  // Targets are compared without case.
   const newer = await api.bring("applied", { target: "UI.Banner" });
   const otherTenant = await api.bring("applied", { tenant_id: "t2" });
   adapter.host.set(older, "absent");

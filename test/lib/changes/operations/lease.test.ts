@@ -26,6 +26,7 @@ async function startApply() {
 }
 
 const listLeases = async (api: Core) => (await api.deps.store.list("leases", { limit: 10 })).map(({ value }) => value);
+/** Lists the events of the change after its proposal and its approval. */
 const listEvents = async (api: Core) => events(await api.steps()).slice(2);
 const countCalls = (adapter: ScriptedAdapter, step: string) => adapter.calls.filter((call) => call === step).length;
 
@@ -52,7 +53,7 @@ test("the lease is stored before the adapter runs, and deleted afterwards", asyn
   expect(await listLeases(first)).toEqual([]);
 });
 
-test("an apply is 409 under another process's lease, which a start does not end", async () => {
+test("an apply is 409 under another process's unexpired lease, which a cycle does not end", async () => {
   const { adapter, first, second, change_id, running, finish } = await startApply();
   expect(await second.act("apply", change_id)).toMatchObject({
     status: 409,
@@ -87,6 +88,7 @@ test("after a lease expires another process takes over, and the late result is r
   const { adapter, first, second, change_id, running, finish } = await startApply();
   first.deps.clock.advance(60 * SECOND);
   expect((await second.act("apply", change_id)).status).toBe(200);
+  // The interrupted apply had no effect on the target system, so it is recorded as failed.
   expect(await listEvents(second)).toEqual(["change_apply_failed", "change_applied"]);
   const before = [await second.change(change_id), await second.audit()];
   finish();
