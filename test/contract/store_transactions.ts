@@ -1,4 +1,7 @@
-/** Cases of the store contract about transactions: atomic, serialized, durable. */
+/**
+ * Cases of the store contract about transactions: atomic, serialized, durable. The last argument of a put is the expected
+ * revision, 0 for a record that must not exist.
+ */
 import { RevisionConflict, StoreUnavailable } from "../../lib/store/store.ts";
 import { agree } from "./agree.ts";
 import type { AnyStore, AnyTx } from "./any_store.ts";
@@ -78,6 +81,7 @@ export const transactionCases: readonly StoreCase[] = [
         tx.put("things", "a", 2);
         tx.delete("others", "b");
         tx.put("others", "new", 1);
+        // No record has the revision 5.
         tx.put("things", "c", 1, 5);
       });
       await rejects(rejected, RevisionConflict);
@@ -471,6 +475,7 @@ export const transactionCases: readonly StoreCase[] = [
 
       await writeAlone();
       await increment(other, "r0");
+      // Three increments by `store`, and one by `other`.
       equal(await store.transact(async (tx) => (await tx.get("counters", "r0"))?.value), 4);
       equal(await increment(store, "r0"), 5);
       await other.close();
