@@ -1,7 +1,7 @@
 /**
  * Computes a possible content of a disk after a power cut from the recorded file operations of a program. Synced data is there. Of
  * unsynced data, any 512-byte sectors may be missing, and a file may have any size in between. Of the names that were created,
- * moved or removed since their folder was synced, only the first few may have survived.
+ * moved or removed since the last sync of a folder, only the first few may have survived.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, relative, join } from "node:path";
@@ -33,7 +33,7 @@ export class RecordedDisk {
   #names = new Map();
   /** Files by their durable name, which a cut keeps. */
   #durableNames = new Map();
-  /** Changes of names since their folder was synced, oldest first. */
+  /** Changes of names since the last sync of a folder, oldest first. */
   #moves = [];
   /** Running operations by id. */
   #underWay = new Map();
@@ -49,7 +49,7 @@ export class RecordedDisk {
       else if (record.empties) file.pending.push({ op: "truncate", size: 0, isDone: true });
     } else if (op === "write") file?.pending.push(record);
     else if (op === "truncate") file?.pending.push({ op, size: record.size, isDone: true });
-    // A sync covers operations that ended before it began.
+    // A sync covers operations that ended before it began. A path that is no file is a folder, whose sync covers all names.
     else if (op === "sync") record.covers = file ? file.pending.filter(({ isDone }) => isDone) : [...this.#moves];
     else if (op === "rename") this.#move({ path, to: record.to, file });
     else if (op === "remove" && file) this.#move({ path, file: undefined });
@@ -105,6 +105,7 @@ function applyOperation(content, { op, size, position, data }) {
 
 /** Returns a possible content of a file after a cut: each sector of a pending write, and later sizes, may be lost. */
 function contentAfterCut({ durable, pending }, random) {
+  // Share of the sectors that are lost.
   const share = random();
   const applied = pending.slice(0, Math.floor(random() * (pending.length + 1)));
   let content = durable;

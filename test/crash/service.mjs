@@ -32,6 +32,7 @@ export function spawnService(
     cwd,
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "ignore", "pipe"],
+    // A process group of its own, which is killed as one.
     detached: true,
   });
   const spawned = performance.now();
