@@ -150,7 +150,9 @@ const CONSISTENT = { verdict: "consistent", findings: [] };
 test("with an intent from outside as the policy every proof is verified", async () => {
   const [report, actionReport] = await verifyInBoth([entries, actionEntries], ["policy.json"]);
   expect([report, actionReport]).toMatchObject([CONSISTENT, CONSISTENT]);
+  // Freeze, unfreeze, accepted clock, emergency consent, review, denial, erasure and accepted loss.
   expect(actionReport!.proofs).toEqual({ verified: 8, as_named: 0, not_checked: 0, unsigned: 0 });
+  // One approval of each signer, bo's proposal and withdrawal, and dora's denial.
   expect(report!.proofs).toEqual({ verified: PASSKEY_COUNT + SSH_COUNT + 3, as_named: 0, not_checked: 0, unsigned: 0 });
   expect(reportText("x", report!)).toContain("valid signed decisions, with keys that the policy lists: 10");
 });
@@ -160,6 +162,7 @@ test("without a policy SSH keys are taken from the log, and passkeys cannot be v
   expect([report, actionReport]).toMatchObject([CONSISTENT, CONSISTENT]);
   // Three of the eight actions are signed with bo's passkey, the others with SSH keys.
   expect(actionReport!.proofs).toEqual({ verified: 0, as_named: 5, not_checked: 3, unsigned: 0 });
+  // Dora denied with an SSH key; bo proposed and withdrew with a passkey.
   expect(report!.proofs).toEqual({ verified: 0, as_named: SSH_COUNT + 1, not_checked: PASSKEY_COUNT + 2, unsigned: 0 });
   expect(reportText("x", report!)).toContain("with keys that only the log lists: 5");
 });
@@ -209,6 +212,7 @@ test("a rewritten verdict, until, actor, note or accepted end does not match its
   const logs = ["verdict", "until", "actor", "note", "length", "head"].flatMap((field) => {
     const rewritten = signedActions
       .filter((index) => JSON.parse(actionEntries[index]!.detail)[field])
+      // The signer of a review is its `approver`.
       .filter((index) => field !== "actor" || actionEntries[index]!.event_type !== "emergency_reviewed")
       .map((index) => editEntry(index, (detail) => ({ ...detail, [field]: `${detail[field]}x` }), actionEntries));
     expect(rewritten.length, field).toBeGreaterThan(0);

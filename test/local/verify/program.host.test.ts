@@ -37,6 +37,7 @@ inFull(test)("memory stays flat: a log larger than the heap is verified", async 
   }));
   const log = join(folder, "large.jsonl");
   writeFileSync(log, write(rehashed(large, 0)));
+  // Exit code 2: the log is consistent, but no data from outside confirms it.
   expect(run([log, "--json"], ["--max-old-space-size=48"]).status).toBe(2);
 });
 
