@@ -182,14 +182,19 @@ describe("functions", () => {
     }
   });
 
-  test("the concurrency of readers and writers can be limited", () => {
-    const readLimit = (name: string) => functionProperties(name).ReservedConcurrentExecutions?.["Fn::If"];
+  test("parameters limit the concurrency of readers and writers; only that of product by default", () => {
+    const getReservation = (name: string) => functionProperties(name).ReservedConcurrentExecutions?.["Fn::If"];
     for (const [name, kind] of [
       ["read", "Read"],
       ["product", "Write"],
       ["agent", "Agent"],
     ] as const) {
-      expect(readLimit(name)).toEqual([`${kind}IsReserved`, { Ref: `${kind}Concurrency` }, { Ref: "AWS::NoValue" }]);
+      expect(getReservation(name)).toEqual([
+        `${kind}IsReserved`,
+        { Ref: `${kind}Concurrency` },
+        { Ref: "AWS::NoValue" },
+      ]);
+      // With 0, no concurrency is reserved.
       expect(parameters[`${kind}Concurrency`].Default).toBe(name === "product" ? 4 : 0);
     }
   });
