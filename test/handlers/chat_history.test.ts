@@ -60,6 +60,7 @@ test.each([
   await service.say(markup, printable ? { author: markup, conversation_id: markup } : {});
   const { text } = await readHistory(service, printable ? `?conversation_id=${encodeURIComponent(markup)}` : "");
   const tags = [...text.matchAll(/<\/?([a-z!][a-z0-9-]*)/gi)].map(([, tag]) => tag);
+  // No tag is in the fragment except those that the service itself writes.
   expect(new Set(tags)).toEqual(
     new Set(["ol", "li", "header", "span", "time", "p"].filter((tag) => tags.includes(tag))),
   );
@@ -83,6 +84,7 @@ test("pages go back from the newest message, each in chronological order", async
 test("a conversation has only its own messages, also if another id begins with its id", async () => {
   const service = await chatService();
   for (const conversation_id of ["a", "ab", "a", "b", "a"]) await service.say("help", { conversation_id });
+  // Each message has a reply: the ids of `a` are 1, 2, 5, 6, 9 and 10.
   const newest = await readHistory(service, "?conversation_id=a&limit=4");
   expect(newest.ids).toEqual([5, 6, 9, 10]);
   expect(await readHistory(service, `?conversation_id=a&limit=4&before=${newest.next}`)).toMatchObject({

@@ -84,9 +84,11 @@ async function runRollout(
       await requireShare(change_id, current.share);
     }
     passHours(HOURS_PER_DECISION);
-    const share = current.share / 10_000;
+    const fraction = current.share / 10_000;
     // The number of users with the value is binomial, here approximated by a normal number.
-    const count = Math.round(USERS_A_DAY * share + Math.sqrt(USERS_A_DAY * share * (1 - share)) * normal(next));
+    const count = Math.round(
+      USERS_A_DAY * fraction + Math.sqrt(USERS_A_DAY * fraction * (1 - fraction)) * normal(next),
+    );
     const rows = Object.entries(cells).map(([kpi, cell]) => {
       treated.add(cell.treated as Sums, count, next);
       control.add(cell.control as Sums, USERS_A_DAY - count, next);
@@ -125,6 +127,7 @@ async function runRollouts(system: RolloutSystem, rollouts: number) {
 
 function requireErrorLimits(name: string, ends: Awaited<ReturnType<typeof runRollouts>>, rollouts: number): void {
   if (ROLLOUTS > 8) process.stdout.write(`${name}: ${JSON.stringify(ends)}\n`);
+  // The rule may roll back 5% of the harmless rollouts; four standard deviations are added for chance.
   const half = rollouts / 2;
   const maxErrors = half * 0.05 + 4 * Math.sqrt(half * 0.05 * 0.95);
   expect(ends.harmless["rolled_back"] ?? 0).toBeLessThanOrEqual(maxErrors);

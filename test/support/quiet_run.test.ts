@@ -1,3 +1,4 @@
+/** A test run prints nothing: printing tests fail the run, and services under test do not log. */
 import { expect, test } from "vitest";
 import type { Vitest } from "vitest/node";
 import { openDeps } from "./deps.ts";

@@ -12,7 +12,7 @@ export async function service(options: TestOptions = {}): Promise<TestService> {
   return makeService(await openDeps({ store: memoryStore(), ...options }));
 }
 
-/** Returns a client of a service for dependencies that are already open. */
+/** Returns a client that checks every response of a service, also for its admin token, for dependencies that are already open. */
 export function makeService(deps: TestDeps): TestService {
   const secrets = deps.adminToken ? [deps.adminToken] : [];
   return { ...client(checkedFetch(app(deps), secrets)), deps };

@@ -4,6 +4,7 @@ import type { Fetch } from "../../lib/identity/fetch_keys.ts";
 import { once } from "../../lib/kit/once.ts";
 import { START } from "./clock.ts";
 
+/** Start of the test clock in seconds, as tokens state times. */
 export const NOW_S = Math.floor(Date.parse(START) / 1000);
 
 type Pair = Awaited<ReturnType<typeof generateKeyPair>>;

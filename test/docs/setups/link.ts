@@ -31,6 +31,7 @@ export const linkProtocol: DocumentSetup = {
   prepare: () => ({
     exampleChecks: {
       "json insight": (example) => {
+        // The page shortens the id.
         const insight = sharedInsightSchema().parse({ ...example, insight_id: example.insight_id.replace("…", "") });
         expect(insight.summary).toBe(insightSummary(insight));
       },

@@ -43,6 +43,7 @@ export const webhookAdapter: DocumentSetup = {
         expect(readWebhook(SECRET, headers, text)).toEqual(body);
         expect(() => readWebhook(SECRET, headers, `${text} `)).toThrow("not signed");
         expect(() => readWebhook("another secret, of others", headers, text)).toThrow("not signed");
+        // A signature is recent for five minutes.
         const old = { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - 301) };
         expect(() => readWebhook(SECRET, old, text)).toThrow("too old");
       }

@@ -100,6 +100,7 @@ test("growing the tree by one entry reads that entry only", async () => {
 
 test("the tree grows to the length that the log had at the start, while others append entries", async () => {
   const deps = await makeLog(5);
+  // Each commit of the tree is preceded by one more entry, so a call that followed the log would reach 8.
   let appendsLeft = 3;
   const transact: typeof deps.store.transact = async (decide) => {
     if (appendsLeft-- > 0) await lengthen(deps, 1);

@@ -39,7 +39,7 @@ test("a change that is longer than the tool's limit is shortened, and stays JSON
   expect(JSON.parse(result).data).toMatchObject({ change_id });
 });
 
-test("ten long notes displace neither pending changes nor KPIs and failures from the snapshot", async () => {
+test("ten long notes leave pending changes, KPIs and failures in the snapshot", async () => {
   const service = await withModel(() => ({ text: "ok" }), {
     intent: { policy: { required_approvers: { standard: 2 } } },
   });

@@ -62,6 +62,7 @@ describe("the length of a frame:", () => {
       const reader = createFrameReader();
       reader.push(bytes(...head));
       expect(reader.next(limit)).toBeUndefined();
+      // Memory is allocated for the frame and its length.
       expect(reader.buffered).toBe(limit + 4);
     }
   });

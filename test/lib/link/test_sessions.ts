@@ -12,6 +12,7 @@ export const identity = (digit: string) => ({
   product_type: "crm",
 });
 
+/** `nonce`: the value of each of the nonce's 32 bytes; `peer`: the digit of the end's identity. */
 export interface EndOptions {
   keys?: readonly (typeof KEY)[];
   nonce?: number;

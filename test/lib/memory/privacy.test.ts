@@ -56,6 +56,7 @@ test("a reply uses messages of its own conversation only", async () => {
 
 test("the model finds messages of the current conversation only", async () => {
   const search = using({ name: "search_memory", input: { query: "zebra contract" } });
+  // The first request to the model is the message with the secret, which needs no search.
   const service = await withModel((received, round) => (round === 0 ? { text: "noted" } : search(received, round)));
   await service.say(SECRET, { author: "ana" });
   const { body } = await service.say("help me", { author: "bo" });

@@ -48,6 +48,7 @@ describe("R", () => {
   test("an attempt that drifts twice counts as one failure, and twice in the trend", async () => {
     const { bring, host, cycle, get, passHours } = await openOperations();
     const id = await bring("applied");
+    // Drifted, in sync again, and drifted again.
     for (const state of ["absent", "applied", "unknown"] as const) {
       host.host.set(id, state);
       await cycle();
@@ -73,6 +74,7 @@ describe("M", () => {
     ({ rationale: "r", approver: "ana", approval_note: "n", approvals: [], ...fields }) as Change;
   const makeOutcome = (verdict: Outcome["verdict"]): Outcome => ({ verdict }) as Outcome;
 
+  // Each case: name, fields of the change, its outcome, the items that its record needs, and those that it lacks.
   test.each<[string, Partial<Change>, Outcome | null, string[], string[]]>([
     ["denied and complete", {}, null, ["rationale", "decider", "note"], []],
     ["applied and complete", {}, makeOutcome("missed"), ["rationale", "decider", "note", "verdict"], []],
@@ -179,7 +181,7 @@ describe("N", () => {
     expect((await service.get("/api/state")).body.N).toBe(16 / (16 + 8));
   });
 
-  inLong(test)("more overdue changes than the counting limit are reported as 'at least'", async () => {
+  inLong(test)("more overdue changes than the counting limit of 1,000 are reported as 'at least'", async () => {
     const service = await openOperations();
     const need = async () => (await service.get("/api/state")).body.dimensions.N;
     const propose = (count: number) => Promise.all(Array.from({ length: count }, () => service.propose()));

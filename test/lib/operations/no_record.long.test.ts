@@ -33,6 +33,7 @@ test.each(INVALID_RECORDS)("reads and cycles work with the record %j", async (in
   await deps.store.transact((tx) => {
     for (const id of ids) tx.put("changes", id, invalid as never);
   });
+  // The fall of csat trips the guardrail.
   await service.post("kpi", { csat: 1 });
   for (let cycle = 0; cycle < 3; cycle++) {
     expect((await service.cycle()).failed_steps).toEqual([]);
@@ -40,6 +41,7 @@ test.each(INVALID_RECORDS)("reads and cycles work with the record %j", async (in
   }
   const fetch = app(deps);
   const faults = [];
+  // The response of /api/events is a stream without an end.
   for (const { method, path } of endpoints.filter((one) => one.method === "GET" && one.path !== "/api/events"))
     for (const id of path.includes(":change_id") ? ids : [""]) {
       const response = await fetch(get(path.replace(":change_id", id)));
