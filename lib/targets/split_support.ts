@@ -13,7 +13,7 @@ export interface SplitRendering {
 
 /** Adds split values to a system: a split is written in the system's own form and read back as the split. */
 export function addSplitSupport(system: TargetSystem, { findProblem, render }: SplitRendering): TargetSystem {
-  /** Values as the system returned them, since a system may compare them by identity. */
+  /** For each value that was read back as a split: the system's own value, which a system may compare by identity. */
   const originals = new WeakMap<TargetValue, TargetValue>();
 
   const renderValue = (entry: Entry, value: unknown): unknown => {
@@ -25,6 +25,7 @@ export function addSplitSupport(system: TargetSystem, { findProblem, render }: S
   const renderTargetValue = (entry: Entry, current: TargetValue): TargetValue =>
     originals.get(current) ??
     (readSplit(current.value) ? { ...current, value: renderValue(entry, current.value) } : current);
+  /** Returns the entry's split if the system has exactly its rendered form, otherwise the value as it is. */
   const readBackSplit = (entry: Entry, current: TargetValue): TargetValue => {
     if (!readSplit(entry.value) || !isEqual(current, renderEntry(entry))) return current;
     const read = { ...current, value: entry.value };
