@@ -8,7 +8,10 @@ import type { ChangeRecord } from "./rules/record.ts";
 
 type ConsentedChange = Pick<ChangeRecord, "change" | "audit">;
 
-/** Returns true if an accepted loss may have ended consents of a change; `loss`: the id of its entry, 0 for none. */
+/**
+ * Returns true if an accepted loss may have ended consents of a change: it was accepted after the proposal, the first of the
+ * change's entries. `loss`: the id of the entry that accepts it, 0 for none.
+ */
 export const mayHaveLostConsents = ({ change, audit }: ConsentedChange, loss: number): boolean =>
   isOpenChange(change.status) && change.approvals.length > 0 && loss > audit[0]!;
 

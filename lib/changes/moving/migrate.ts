@@ -23,6 +23,7 @@ export async function migrate(
   destination: Destination,
   deps: MoveDeps = createMoveDeps(),
 ): Promise<MoveResult> {
+  // A fence of this move is left if an earlier run was interrupted, perhaps after the destination was complete.
   const existingFence = await readFence(source, destination.name);
   const log = existingFence && (await readHeadRecord(source.from));
   if (existingFence && (await hasArrived(destination.to, log, source.name))) {
@@ -37,7 +38,7 @@ export async function migrate(
   return moved;
 }
 
-/** Reads the end of the log from a dump. */
+/** Reads the record of the log's head from a dump; undefined if the store has no log. */
 async function readHeadRecord(from: BulkAccess): Promise<ChainHead | undefined> {
   for await (const page of from.dump())
     for (const version of page) if (isHeadRecord(version)) return version.json?.value as ChainHead | undefined;
