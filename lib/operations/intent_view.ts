@@ -28,6 +28,7 @@ const shownKeySchema = once(() =>
   }),
 );
 
+/** Schema of the summary. */
 export const intentSummary = once(() =>
   z
     .object({
@@ -81,6 +82,7 @@ export const intentSummary = once(() =>
 /** Reads the summary of the intent in force. */
 export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnType<typeof intentSummary>>> {
   const { intent, manifest_hash, adapter } = deps.product!;
+  // `signing` is derived from the intent. The summary has its keys in `keys`, and `signed_only` in the policy.
   const { signing, ...policy } = intent.policy;
   const failure = adapter && (await readProjection(deps, waiting)).state.adapter_error;
   return {
@@ -97,7 +99,7 @@ export async function readIntentView(deps: ChangesDeps): Promise<z.infer<ReturnT
   };
 }
 
-/** Lists the systems of an adapter with their current state; returns nothing for an adapter with one system. */
+/** Lists the systems of an adapter with their current state; returns an empty object for an adapter with one system. */
 async function listSystems({ systems = [] }: ProductAdapter) {
   if (systems.length < 2) return {};
   const states = systems.map(async ({ name, match, adapter }) => ({
