@@ -9,14 +9,15 @@ import { proofFields } from "./proof_fields.ts";
 
 /** Errors of all these endpoints. */
 const SHARED_ERRORS = ["proof_required", "proof_invalid", "identity_mismatch", "idempotency_key_reused"] as const;
-const terms = { method: "POST", product: true, token: true, jsonFields: ["proof"] } as const;
-const fields = () => ({ note: freeText(4000).optional().describe("Why, for the record."), ...proofFields() });
+/** Parts of all these declarations. In a form, `proof` is JSON text. */
+const sharedTerms = { method: "POST", product: true, token: true, jsonFields: ["proof"] } as const;
+const sharedFields = () => ({ note: freeText(4000).optional().describe("Why, for the record."), ...proofFields() });
 
 /** Declaration of a decision on a change. */
-export const decisionTerms = { ...terms, output: decisionAnswer } as const;
+export const decisionTerms = { ...sharedTerms, output: decisionAnswer } as const;
 
 /** The fields of a decision on a change, apart from the name of its author. */
-export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...fields() });
+export const decisionFields = () => ({ change_id: changeId().describe("Id of the change."), ...sharedFields() });
 
 /** Digests of the values of targets: 64 hex digits, or `absent`. */
 export const observedDigestsField = () =>
@@ -31,7 +32,7 @@ export const DECISION_ERRORS = [
 ] as const;
 
 /** Declaration of an action on the service. */
-export const actionTerms = terms;
+export const actionTerms = sharedTerms;
 
 /** The answer to a freeze and to its end. */
 export const freezeAnswer = once(() =>
@@ -47,7 +48,7 @@ export const freezeAnswer = once(() =>
 /** The fields of an action on the service. */
 export const actionFields = () => ({
   actor: personName().optional().describe("Actor; absent: the proxy's person."),
-  ...fields(),
+  ...sharedFields(),
 });
 
 /** The errors of an action on the service. */
