@@ -29,6 +29,7 @@ export async function rememberVerdict(
 /** Forgets the memory of a change whose content is erased, because it names the change by that content. */
 export async function forgetVerdict(context: ProjectionContext<State>, changeId: string): Promise<void> {
   const record: OutcomeRecord | undefined = (await context.tx.get("outcomes", changeId))?.value;
+  // The memory may have been removed already, since only the newest memories are stored.
   if (record?.memory === undefined || !(await context.tx.get("outcome_memories", record.memory))) return;
   context.tx.delete("outcome_memories", record.memory);
   const { memories } = context.state;
