@@ -12,7 +12,7 @@ const MOVED =
 const BEFORE_SENDING =
   /^fatal: (?:unable to access|Could not read from remote repository|the remote end hung up upon initial contact|could not read (?:Username|Password)|Authentication failed|repository .* not found|the receiving end does not support)/m;
 
-/** Parses the output of a push. */
+/** Parses the output of `git push --porcelain`, which reports a branch that was not set as `!<tab>refs<tab>reason`. */
 export function parsePush({ code, stdout, stderr }: GitResult): PushResult {
   const line = stdout.toString().match(/^!\t[^\t]*\t(.*)$/m)?.[1];
   if (code === 0) return { state: "done" };
