@@ -26,6 +26,7 @@ const body = new URLSearchParams({ change_id, approver: "ana@teashop.example" })
 const rejection = await fetch(new URL("api/product/approve", url), { method: "POST", headers, body });
 report("tried_to_consent", { status: rejection.status, code: (await rejection.json()).code });
 
+// Each call waits for a limited time; `moved` is false if the change was not decided until then.
 let change;
 do change = await call("wait_for_decision", { change_id });
 while (!change.moved);
