@@ -16,6 +16,7 @@ export const acceptLoss: Verb = {
       const subject = { decision: "accept_loss", actor: readName(fields, "actor"), note, ...end } as const;
       body = { ...body, ...(await sign(session, subject, options["key"], options["yes"] === true)) };
     }
+    // The fields were read by name, so their types are unknown; the service validates them.
     const { known, length, audit_entry } = await session.client.post("/api/product/audit/accept-loss", {
       body: body as never,
     });
