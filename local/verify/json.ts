@@ -51,11 +51,12 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-const MEMBER_NAME = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs;
+/** Strings; group 1 is the colon after a member's name. */
+const STRING_AND_COLON = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs;
 
-/** Checks that some object in JSON text has a member twice, of which `JSON.parse` would take the last one. */
+/** Returns true if some object in JSON text has a member twice: `JSON.parse` would take the last one. */
 export function hasRepeatedMember(text: string): boolean {
-  const names = [...text.matchAll(MEMBER_NAME)].filter(([, colon]) => colon !== undefined);
+  const names = [...text.matchAll(STRING_AND_COLON)].filter(([, colon]) => colon !== undefined);
   return names.length !== countMembers(parseJson(text));
 }
 
