@@ -18,22 +18,23 @@ export async function mergeCore(files) {
   const chunks = new Map([...files.filter(isChunk), app].map((file) => [basename(file.path), file]));
   const core = [...listStaticImports(app, chunks), "app.js"];
   const build = createHash("sha256").update(JSON.stringify(files.map(({ text }) => text))).digest("hex").slice(0, 16); // prettier-ignore
-  const name = `core-${build}.js`;
-  const style = `style-${build}.css`;
+  const coreName = `core-${build}.js`;
+  const styleName = `style-${build}.css`;
   const others = files.filter(({ path }) => !core.includes(basename(path)));
   /** Adds the build to the hash in a chunk's name. */
   const rename = (chunk) => chunk.replace(/-[A-Z0-9]{8}\.js$/, (hash) => `${hash.slice(0, -3)}-${build}.js`);
   const lazy = [...chunks.keys()].filter((chunk) => !core.includes(chunk));
-  const rewrite = (code) => renameAll(importCore(code, { core, name }), lazy, rename);
+  const rewrite = (code) => renameAll(importCore(code, core, coreName), lazy, rename);
   const folder = files.find(isChunk).path.replace(/[^/]+$/, "");
+  // The entry imports chunks from their parent folder; the core is in their own.
   const text = (await bundle(core, chunks)).replaceAll('"./chunks/', '"./');
   return [
-    { path: folder + name, text: rewrite(text) },
+    { path: folder + coreName, text: rewrite(text) },
     ...others.map((file) => {
       const { path, text: code } = file;
       const own = basename(path);
-      if (own === "index.html") return { path, text: nameStored(code, name, style) };
-      if (own === "style.css") return { path: folder + style, text: code };
+      if (own === "index.html") return { path, text: nameStored(code, coreName, styleName) };
+      if (own === "style.css") return { path: folder + styleName, text: code };
       return isChunk(file) ? { path: folder + rename(own), text: rewrite(code) } : file;
     }),
   ];
@@ -97,15 +98,15 @@ async function bundle(core, chunks) {
 }
 
 /** Rewrites imports from merged chunks to imports from the core. */
-const importCore = (code, { core, name }) =>
+const importCore = (code, core, coreName) =>
   core.reduce(
     (text, chunk) =>
       text.replace(
         new RegExp(`import(?:\\s*\\{([^}]*)\\}\\s*from)?\\s*"(\\./(?:chunks/)?)${chunk.replaceAll(".", "\\.")}"`, "g"),
         (_, names, folder) =>
           names === undefined
-            ? `import"${folder}${name}"`
-            : `import{${names.split(",").map((one) => formatImport(one.trim(), makePrefix(core, chunk))).join(",")}}from"${folder}${name}"`, // prettier-ignore
+            ? `import"${folder}${coreName}"`
+            : `import{${names.split(",").map((one) => formatImport(one.trim(), makePrefix(core, chunk))).join(",")}}from"${folder}${coreName}"`, // prettier-ignore
       ),
     code,
   );
