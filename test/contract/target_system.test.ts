@@ -40,6 +40,7 @@ const onMemory: MakeTarget = async () => {
   const { system, overwrite, faults } = memoryTarget();
   return {
     system,
+    // This text is not the one that JSON.stringify makes of its value, so a restored value without its text differs.
     overwrite: (entry) => overwrite(entry, '{ "limit": 1.50,  "by": "another program" }'),
     interrupt: () => void faults.push("lost answer"),
   };

@@ -10,6 +10,7 @@ import { neverAborted, change, entry, gitBench, onPath } from "../../support/git
 import { shadowProgram } from "../../support/git_server.ts";
 
 test("a file that is not a plain JSON file is rejected with the reason", async () => {
+  // The file of a target is `config/<target>.json`.
   const { openAdapter } = await gitBench({
     files: {
       "config/text.json": "{ a: 1 }",
@@ -60,10 +61,12 @@ test("a path that leads elsewhere is rejected, and a missing branch says so", as
     "a\nb",
     "a\0b",
     ":(top)a",
+    "a\u202eb",
+    "a\\b",
+    "a*",
   ];
   const system = openSystem({ path: ({ target }) => `${target}.json` });
-  for (const target of [...paths, "a\u202eb", "a\\b", "a*"])
-    expect(system.check(entry(1, { target })), target).toContain("the path");
+  for (const target of paths) expect(system.check(entry(1, { target })), target).toContain("the path");
   expect(openSystem({ path: () => "a.yaml" }).check(entry(1))).toContain("does not end in .json");
   const { adapter, system: systemWithoutBranch } = openAdapter({ branch: "gone" });
   await expect(adapter.validate(change(1), neverAborted)).rejects.toThrow("the branch gone does not exist");
@@ -103,6 +106,7 @@ test("a missing or old git, and a key that cannot be read, are found without the
   const oldGitPath = await shadowProgram(root, "git", "echo git version 2.37.9");
   await expect((await onPath(oldGitPath, () => openSystem())).probe!()).rejects.toThrow("install git 2.38 or newer");
   await expect((await onPath(root, () => openSystem())).probe!()).rejects.toThrow("git was not found on PATH");
+  // The probe does not call the server, so an address without a repository passes.
   await openSystem({ url: "/nowhere.git" }).probe!();
 });
 
@@ -136,7 +140,7 @@ describe("over ssh", () => {
 
   test("only the given key and host keys are used, and nothing else of the user", async () => {
     const { openAdapter, root, bare, show } = await gitBench();
-    // The last argument is the command for the server, which runs here instead.
+    // The last argument is the command for the server; it runs here instead, on the original PATH (`$OTHERS`).
     const path = await shadowProgram(
       root,
       "ssh",
