@@ -14,8 +14,8 @@ import { projectionDeps, type TestLog, createTestLog } from "./test_log.ts";
 import { runRandomHistory } from "./random_log.ts";
 
 test("leftover records in a projection's collections are removed before it begins", async () => {
-  const counted = recordingStore(memoryStore());
-  const log = await createTestLog(counted.store);
+  const recording = recordingStore(memoryStore());
+  const log = await createTestLog(recording.store);
   await runRandomHistory(log, 8, 100);
   const { store } = log;
   const collections = [
@@ -28,15 +28,16 @@ test("leftover records in a projection's collections are removed before it begin
     "record_memories",
   ] as const;
   for (const collection of collections)
-    for (let start = 0; start < 130; start += 40)
+    for (let start = 0; start < 160; start += 40)
       await store.transact((tx) => {
         for (let id = start; id < start + 40; id++) tx.put(collection, `2024-01-01 ${id}`, { from: "before" } as never);
       });
-  counted.take();
+  recording.take();
 
   await projectAll(log);
 
-  expect(Math.max(...counted.take().map((written) => written.length))).toBeLessThanOrEqual(50);
+  // A transaction of a projection has at most 49 records and the cursor.
+  expect(Math.max(...recording.take().map((written) => written.length))).toBeLessThanOrEqual(50);
   for (const collection of collections)
     expect(await store.list(collection, { prefix: "2024-01-01", limit: 1 }), collection).toEqual([]);
   expect(await verifyProjections(log)).toEqual({ tallies_match: true, mismatches: [] });
@@ -58,6 +59,7 @@ async function entryReachedMeanwhile(
       const [busy, other] = await base.getMany("cursors", [name, activity.name]);
       if (!isBusy(busy!.value, length)) return result;
       entry = Math.max(entry, other!.value.entry);
+      // The growth is limited, so that the projections reach the end of the log.
       if ((await readHead(base))!.length < length + 100) await log.propose();
       return result;
     },
@@ -67,12 +69,13 @@ async function entryReachedMeanwhile(
 }
 
 test.each([
-  ["many records to delete", 10, 1000],
-  ["many entries to project", 2000, 0],
-])("while one projection has %s, the others project new entries", async (_, proposals, days) => {
+  { work: "many records to delete", proposals: 10, days: 1000 },
+  { work: "many entries to project", proposals: 2000, days: 0 },
+])("while one projection has $work, the others project new entries", async ({ proposals, days }) => {
   const log = await createTestLog();
   for (let count = 0; count < proposals; count++) await log.propose();
   await projectAll(log);
+  // The counts begin again: first they delete all rows of days, then they project all entries.
   await log.store.transact((tx) => tx.put("cursors", counts.name, startCursor(counts)));
   for (let day = 0; day < days; day += 40)
     await log.store.transact((tx) => {
@@ -89,6 +92,7 @@ test("while one projection ends many outcomes, the others project new entries", 
   for (let count = 0; count < 1500; count++)
     await log.applied({ target: `ui.t${count}`, kpi: "csat", expected_delta_k: 1 });
   await projectAll(log);
+  // Outcomes end seven days after the apply.
   log.hours(8 * 24);
   await log.feed({ csat: 5 });
   const { length } = (await readHead(log.store))!;
@@ -120,6 +124,7 @@ test("an edited or additional count is reported", async () => {
   await log.rollBack(await log.applied());
   await projectAll(log);
   const { store } = log;
+  // The test log's clock shows 2026-01-02. Its apply and its rollback by a person are one of each count.
   await store.transact((tx) => {
     tx.put("tally_days", "2026-01-02", { attempts: 2, attempts_failed: 1 });
     tx.put("tally_days", "2026-01-09", { attempts: 1 });
