@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { core, makeCore, type Core } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
 
+/** Bo owns what `billing.*` matches, and is also an approver; names are compared without case and spaces. */
 const OWNED = {
   approvers: ["ana", "bo"],
   owners: [{ targets: ["billing.*"], approvers: ["fin", "Bo "], required: 1 }],
