@@ -40,7 +40,7 @@ function forgeStates(entries: readonly AuditEntry[]): string[] {
   });
 }
 
-/** Returns logs, with new hashes, in which a failed rollback states for one target fewer that it was rolled back. */
+/** Returns logs, with new hashes, in which a failed rollback no longer states of one target that it was rolled back. */
 const forgeLeft = (entries: readonly AuditEntry[]): string[] =>
   entries.flatMap((entry, at) => {
     const detail = JSON.parse(entry.detail) as Failure;
@@ -55,7 +55,7 @@ test(
   "the log of each scenario verifies, and one with another outcome of a target does not",
   { timeout: 600_000 },
   async () => {
-    // The arguments are the first and the last seed.
+    // From the first to the last seed: 12 in the short run, 24 in the long one, 200 in the full one.
     const { exports } = await runPlanScenarios(memoryScenarioSystems(), [1001, 1000 + rounds(12, 24, 200)]);
     for (const judged of await judgeExports(exports)) expect(judged).toEqual({ typescript: [], python: [] });
     const logs = exports.map(readEntries);
