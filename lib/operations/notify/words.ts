@@ -42,13 +42,13 @@ export const formatTime = (time: string): string => `on ${time.slice(0, 10)} at 
 export function describeMissing(missing: readonly MissingConsent[]): string {
   const rules = missing.slice(0, MAX_RULES).map(describeMissingRule);
   const more = missing.length - rules.length;
-  return `${rules.join("; ")}${more > 0 ? `; and what ${more} more rules ask for` : ""}`;
+  return `${rules.join("; ")}${more > 0 ? `; and the consents of ${more} more rules` : ""}`;
 }
 
 function describeMissingRule({ rule, count, of, unreachable }: MissingConsent): string {
   // The rule of owners is the word and their targets, such as "owners price.*".
   const ownersOf = rule.startsWith("owners ") ? ` (for the owners of ${quoteName(rule.slice("owners ".length))})` : "";
-  if (unreachable) return `${countPeople(count)}${ownersOf}, whom nobody is left to be`;
+  if (unreachable) return `${countPeople(count)}${ownersOf}, but nobody is left who may consent`;
   if (of.length === 0) return `${countPeople(count)}${ownersOf}`;
   if (count === of.length) return `${joinNames(of)}${ownersOf}`;
   return `${count === 1 ? "one" : count} of ${joinNames(of, "or")}${ownersOf}`;
