@@ -6,6 +6,7 @@ import { type Algorithm, issuerFields } from "./issuer_fields.ts";
 const PRESETS = ["oauth2-proxy", "cloudflare-access", "google-iap", "aws-alb", "pomerium"] as const;
 type Preset = (typeof PRESETS)[number];
 
+/** The ARN of an application load balancer; group 1 is its region. */
 const ALB = /^arn:aws[a-z-]*:elasticloadbalancing:([a-z0-9-]+):\d{12}:loadbalancer\/app\/[\w-]+\/[0-9a-f]+$/;
 
 const claimName = () =>

@@ -38,6 +38,7 @@ export function keySetFinder(
       keySet = { find: parseKeySet(await fetchKeys(url, send), url), fetchedAt: clock.now() };
       lastError = undefined;
     } catch (error) {
+      // Both calls throw nothing else.
       lastError = error as TokenRejected;
     }
   }
