@@ -12,6 +12,7 @@ export interface Group {
   key: string;
   count: number;
 }
+/** Groups by normalised key; the key of a group is the spelling that was found first. */
 export type Counts = Map<string, Group>;
 
 const PERIODS: readonly string[] = ["day", "week", "month"];
