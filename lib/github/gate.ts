@@ -4,6 +4,7 @@ import type { GithubApp } from "./app.ts";
 /** Least characters of a webhook's secret: anybody who guesses it can choose the commit that the gate decides on. */
 export const MIN_HOOK_SECRET_LENGTH = 16;
 
+/** A GitHub App whose deployments wait for the decision of a target system. */
 export interface GithubGate {
   /** Name of the target system. */
   name: string;
