@@ -113,6 +113,7 @@ export function sharedBulkAccess(
       if (engine.check) writes.forEach(engine.check);
       const limits = { ...engine.limits, writes: engine.limits.writes - 1 };
       const chunks = splitForCommits(writes.map(stored), limits);
+      // Only the last commit changes the move state.
       for (const chunk of chunks.slice(0, -1)) await commitChunk(chunk, { from: change.from, to: change.from });
       await commitChunk(chunks.at(-1)!, change);
     },
