@@ -10,7 +10,7 @@ export interface WrittenBytes {
 
 /** Number of chunks. They are outside V8's heap, and cost no garbage collection. */
 const CHUNKS = 16;
-/** Ends each operation. */
+/** Ends each operation, which is JSON text, so it contains no tab itself. */
 const TAB = 9;
 
 interface Chunk {
