@@ -41,7 +41,7 @@ function describe(schema: ValueSchema, errors: readonly OutputUnit[]): SchemaMis
 
 const getMember = (parent: unknown, name: string): unknown => (parent as Record<string, unknown>)[name];
 
-/** Splits a JSON pointer in a URI fragment. */
+/** Splits a JSON pointer in a URI fragment. The package encodes `#` too, which `decodeURI` does not decode. */
 const splitPointer = (pointer: string): string[] =>
   pointer
     .split("/")

@@ -43,7 +43,7 @@ export async function readValuePolicy(
   const { policy } = deps.product!.intent;
   const rules = listTargetRules({ target }, policy);
   if (tenant_id === undefined || rules.every(({ max_step }) => !max_step)) return { rules, limits: [] };
-  // Neither the scope nor the list of limited steps depends on the value; it must only be present.
+  // The value must be present, but the scope and the list of limited steps do not depend on it.
   const example = { tenant_id, target, kind, value: null };
   const { reader } = deps;
   // The numbers reveal the current value, so an agent that reads only its own changes gets them only for targets in its scope.

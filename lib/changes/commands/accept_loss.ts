@@ -36,6 +36,7 @@ export async function acceptLoss(caller: Caller, input: LossInput): Promise<Loss
   const { deps } = caller;
   const breach = deps.integrity.breach ?? (await deps.store.get("meta", "breach"))?.value;
   if (breach) requireIntactChain(await verifyStoredLog(deps));
+  // A process that started on a broken log has indexed nothing yet.
   if (!deps.integrity.logIndex) await verifyRecentEntries(deps);
   const result = await runTransaction(caller, (transaction) => recordLoss(transaction, caller, input), {
     acceptsLoss: true,

@@ -14,6 +14,7 @@ import { type TargetKey, normalizeTarget } from "../rules/target_key.ts";
 import type { ChangeRecord } from "../rules/record.ts";
 import { foldEntries } from "./verify_record.ts";
 
+/** The log, and the store, whose records name candidates for entries before the log's indexed part. */
 export interface LedgerSources {
   reads: Pick<Reads, "get" | "getMany" | "list">;
   evidence: Evidence;
@@ -29,6 +30,7 @@ export interface LedgerSources {
  * log, the store's index of owners names candidates.
  */
 export async function findOwner(sources: LedgerSources, target: TargetKey): Promise<string | null> {
+  // The relation `held`: applies and rollbacks of the target, newest first. A rollback names the owner after it.
   const newest = await sources.evidence.walkTarget("held", target)();
   if (!newest) return findStoredOwner(sources, target, new Set());
   return newest.event_type === "change_applied" ? newest.change_id : findTargetFacts(newest, target)!.target_holds!;
@@ -177,6 +179,7 @@ async function readStatus(
   };
 }
 
+/** Returns true for the entry of a proposal that sets the target. */
 export function isTargetProposal(target: TargetKey, entry: AuditEntry | undefined): boolean {
   if (entry?.event_type !== "change_proposed") return false;
   return findTargetFacts(entry, target) !== undefined;

@@ -37,7 +37,7 @@ export const maxStepSchema = () =>
     if (stated.length !== 1) issues.push({ code: "custom", input: value, message: "must have relative or absolute" });
   });
 
-/** Rules for values; all that match a target hold. */
+/** Rules for values; a value must satisfy all rules that match its target. */
 export const targetRulesSchema = () =>
   list(
     strictObject({
@@ -54,6 +54,7 @@ export const targetRulesSchema = () =>
       const report = (message: string, path: string[] = []) =>
         issues.push({ code: "custom", input: value, path, message });
       if (Object.values(rules).every((rule) => rule === undefined || rule === false)) report("has no rule");
+      // Undefined: any type is allowed.
       const types = value.schema && listTypes(value.schema);
       if (!value.max_step || !types) return;
       const needed = value.max_step.members ? ["object"] : ["number", "integer"];
