@@ -16,6 +16,7 @@ export async function measureInstall(folder) {
       () => false,
     );
     if (isInstalled) packages.push({ path, version, bytes: await measurePackage(join(folder, path)) });
+    // `devOptional`: needed by development packages, and optional for the others.
     else if (!optional && !devOptional) throw new Error(`${path} is not installed; run npm ci`);
   }
   packages.sort((a, b) => b.bytes - a.bytes);
@@ -34,7 +35,7 @@ async function measurePackage(folder) {
   return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Returns a line with the size of an install. Errors: where it is over the budget. */
+/** Returns a line with the size of an install. Throws if it is over the budget. */
 export async function checkInstallSize(folder, budget = INSTALL_BUDGET) {
   const { packages, bytes } = await measureInstall(folder);
   const largest = packages
