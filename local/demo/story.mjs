@@ -11,8 +11,9 @@ const formatEuros = (value) => `€${value.toFixed(2)}`;
 
 /** Plays the story up to the change that the user decides; resolves with its id and page. */
 export async function tellStory({ service, shop, agent, say }) {
-  let clock = START_OFFSET_MS;
-  const advanceClock = (ms) => service.setClock((clock = Math.min(0, clock + ms)));
+  let offsetMs = START_OFFSET_MS;
+  // The service's clock never goes beyond the real time.
+  const advanceClock = (ms) => service.setClock((offsetMs = Math.min(0, offsetMs + ms)));
   const measure = async () => {
     const kpis = await shop.measure();
     await service.post("api/product/kpi", { ...kpis, actor: "till" });
@@ -59,10 +60,10 @@ export async function tellStory({ service, shop, agent, say }) {
   await advanceClock(2 * HOUR);
   const { checkout_rate } = await measure();
   await service.post("api/action/run-now", { action: "cycle" });
-  const rolledBack = await readOutcome(signIn);
+  const lostOutcome = await readOutcome(signIn);
   say(`5. The agent's next proposal, "${sentence}", gets its consent too, and is wrong: of 100 baskets ${checkout_rate} become
-    orders instead of ${rolledBack.baseline}. The shop's rules allow a loss of 3, so the service takes the change back by
-    itself. The shop says "${await shop.readText("checkout.guests")}" again; the verdict is "${rolledBack.verdict}".`);
+    orders instead of ${lostOutcome.baseline}. The shop's rules allow a loss of 3, so the service takes the change back by
+    itself. The shop says "${await shop.readText("checkout.guests")}" again; the verdict is "${lostOutcome.verdict}".`);
 
   say(`6. countersign-verify, a program of its own, checks the exported log without the service: all ${await service.verify()}
     entries hold, and none is missing.`);
