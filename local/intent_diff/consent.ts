@@ -30,7 +30,7 @@ const isAllowed = (target: TargetClass, { policy }: Intent): boolean =>
 export function compareConsent(old: Intent, next: Intent, universe: Universe): Difference[] {
   // For a target that one of the intents forbids, no other rule matters.
   const targets = universe.targets.filter((target) => isAllowed(target, old) && isAllowed(target, next));
-  const open = { ...universe, targets };
+  const allowed = { ...universe, targets };
   return [
     ...compareTargets("policy.forbidden_targets", 1, universe, (target) => {
       const [was, is] = [isAllowed(target, old), isAllowed(target, next)];
@@ -39,10 +39,10 @@ export function compareConsent(old: Intent, next: Intent, universe: Universe): D
         ? { effect: "wider", text: "Changes of {} may now be proposed and applied; nobody could." }
         : { effect: "narrower", text: "Nobody may change {} any longer." };
     }),
-    ...compareQuorum(old, next, open),
-    ...compareTargets("policy.owners", 2, open, (target) => compareOwners(target, old, next)),
-    ...compareMinor(old, next, open),
-    ...compareDeciders(old, next, open),
+    ...compareQuorum(old, next, allowed),
+    ...compareTargets("policy.owners", 2, allowed, (target) => compareOwners(target, old, next)),
+    ...compareMinor(old, next, allowed),
+    ...compareDeciders(old, next, allowed),
     ...compareSigning(old, next, universe),
   ];
 }
@@ -54,6 +54,7 @@ function compareQuorum(old: Intent, next: Intent, universe: Universe): Differenc
       ?.count ?? 0;
   return (["standard", "major"] as const).flatMap((tier) => {
     if (universe.targets.length === 0) return [];
+    // A larger quorum is narrower, so `compareNumbers` gets the numbers swapped.
     const [was, is] = [needed(tier, old), needed(tier, next)];
     const text = `A ${tier} change now needs ${formatConsents(is)}; it needed ${was}.`;
     return was === is ? [] : [createDifference(`policy.required_approvers.${tier}`, 2, compareNumbers(is, was), text)];
@@ -191,6 +192,7 @@ function compareMinor(old: Intent, next: Intent, universe: Universe): Difference
     intent: Intent,
     actor: Actor,
   ) => {
+    // The tier depends on these fields only, so the others of a proposal are left out.
     const stated = { tier: "minor", affected_users: 0, risk: "low", reversible: true, proposer: actor.actor, ...input };
     const proposal = { ...makeChange(target), ...stated } as unknown as ProposeInput;
     const proposalInput = { input: proposal, minor_today, rolled_back: undefined, seen: undefined };
