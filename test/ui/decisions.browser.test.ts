@@ -43,6 +43,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
     await ana.getByLabel("Tenant").fill("northwind");
     await ana.getByLabel("Summary").fill("Forty more seats");
     await ana.getByLabel("New value").fill('{ "seats": 40 }');
+    // High risk makes the change major, so it needs two consents.
     await ana.getByLabel("Risk").selectOption("high");
     await ana.getByLabel("People affected").fill("40");
     await ana.getByLabel("Proposer").fill("pat");
@@ -303,6 +304,7 @@ describe.skipIf(!browser)("decisions in the console", () => {
 
   inLong(test)("the inbox counts the changes that wait for the reader, and links to the others", async () => {
     const full = await startService();
+    // The intent allows no self-approval.
     for (let nth = 0; nth < 40; nth++) await full.propose({ target: `limits.n${nth}`, proposer: "ana" });
     const ana = await open({ name: "ana", token: TOKEN });
     await visit(ana, full.url, "");

@@ -26,7 +26,7 @@ describe.skipIf(!browser)("additions to the record", () => {
     await page.getByText("Rationale added late by bo.").waitFor();
     await page.getByText("Added later by bo").waitFor();
     await button(page, "Add a late rationale…").waitFor({ state: "detached" });
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
+    expect(await page.evaluate(() => document.activeElement?.tagName), "the pressed button is gone").toBe("H1");
     expect((await service.get(`api/product/changes/${id}`)).late_notes).toMatchObject([
       { item: "rationale", note: "Support asked for it.\n<b>Twice</b>", actor: "bo" },
     ]);

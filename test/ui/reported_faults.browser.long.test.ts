@@ -28,6 +28,7 @@ describe.skipIf(!browser)("faults that users found", () => {
     expect(await waits.getByRole("link").allInnerTexts()).toEqual(
       expect.arrayContaining(["Delete one", "Delete two", "Delete three"]),
     );
+    // The fourth is the change with a long value.
     expect(await page.locator(".lead").innerText()).toMatch(/^4 changes wait for your consent\.$/);
     const first = waits.getByRole("listitem").first();
     expect(await first.locator(".mark.warn").allInnerTexts()).toEqual([
@@ -98,6 +99,7 @@ describe.skipIf(!browser)("faults that users found", () => {
       "[3000] 3000 → 7",
     ]);
     expect(await diff.locator("mark").allInnerTexts()).toEqual(["9", "4"]);
+    // Both changed lines are shown before and after, with three unchanged lines on each side.
     expect(await diff.locator(".line").count()).toBe(16);
     const gap = diff.getByRole("button", { name: "Show 2,984 unchanged lines" });
     const size = await diff.evaluate((box) => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]);
