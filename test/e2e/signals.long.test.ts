@@ -47,6 +47,7 @@ test("SIGHUP puts an intent with a higher epoch into force, and rejects any othe
   const rejected: [string, () => Promise<void>][] = [
     ["raise update_epoch", () => writeIntent(cwd, "intent.json", { update_epoch: 2, version: "other" })],
     ["raise update_epoch", () => writeIntent(cwd, "intent.json", { update_epoch: 1 })],
+    // The error about the misspelt rule suggests this one.
     ["forbidden_targets", () => writeIntent(cwd, "intent.json", { update_epoch: 3, policy: { forbiden_targets: [] } })],
     ["product_id", () => writeIntent(cwd, "intent.json", { update_epoch: 3, product_id: "other" })],
     ["JSON", () => writeFile(join(cwd, "intent.json"), "{")],
@@ -70,6 +71,7 @@ test("SIGUSR1 opens no inspector, and SIGUSR2 does nothing", async ({ cwd }) => 
   server.child.kill("SIGHUP");
   await line;
   expect(server.stderr.join("\n")).not.toContain("Debugger listening");
+  // The inspector would listen on its default port.
   const connected = await new Promise<boolean>((resolve) => {
     const socket = connect(9229, "127.0.0.1", () => {
       socket.destroy();
@@ -87,6 +89,7 @@ test("an older intent, or another of its epoch, does not start even if the newer
   first.child.kill("SIGTERM");
   expect(await first.ended).toMatchObject({ code: 0 });
   await writeIntent(cwd, "same.json", { update_epoch: 4, version: "other" });
+  // The intent.json of each test's folder has epoch 1.
   for (const name of ["intent.json", "same.json"]) {
     const failed = await launch(cwd, ["--port=0", "--product-intent", name]);
     expect(await failed.ended).toMatchObject({ code: 1 });
