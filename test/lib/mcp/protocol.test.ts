@@ -84,6 +84,7 @@ describe("a request is rejected with an error of the protocol:", () => {
   });
   const unknownVersion = { ...meta, "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
 
+  // MCP adds to the codes of JSON-RPC -32020 for a header that does not match, and -32022 for an unsupported version.
   test.each<[fault: string, body: unknown, headers: Record<string, string>, status: number, code: number, id: unknown]>(
     [
       ["no JSON", "{", {}, 400, -32700, null],
@@ -173,7 +174,7 @@ test("a name that is not text, or not the name of a tool, is rejected as an unkn
     }
 });
 
-test("GET and DELETE are 405", async () => {
+test("every method but POST is 405", async () => {
   const { api } = await startMcp();
   for (const method of ["GET", "DELETE", "PUT", "HEAD"]) {
     const reply = await api.send(new Request(`${api.origin}/mcp`, { method, headers: asAgent }));
@@ -282,6 +283,7 @@ test("a result about a change links to its page, in versions with resource links
     expect(page).toContain(change_id);
     expect(content[1]).toMatchObject({ type: "resource_link", uri: page, name: change_id, title: "Raise the limit" });
   }
+  // Resource links exist since 2025-06-18; a request without the header is treated as an older one.
   for (const headers of [{}, { "mcp-protocol-version": "2025-03-26" }] as Record<string, string>[])
     expect((await call(headers)).body.result.content).toHaveLength(1);
 });
