@@ -231,8 +231,10 @@ testFault("unprocessed keys of a response are requested again", async () => {
   };
   const halfAnswered: AnyStore = dynamoDbStore({ ...access, fetch: answerHalf });
   await halfAnswered.transact((tx) => {
+    // With an expected revision, each record is read before the commit.
     for (let index = 0; index < 20; index++) tx.put("things", `r${index}`, -index, 1);
   });
+  // Each answer leaves half of the keys: 20, 10, 5, 2, 1.
   expect(counts["BatchGetItem"]).toBeGreaterThan(3);
   expect((await store.get("things", "r19"))?.value).toBe(-19);
 });
