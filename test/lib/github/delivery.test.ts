@@ -48,6 +48,7 @@ test.each([
 
 const COMMIT = "must be a full commit id";
 const NAME = "must be owner/name";
+const CALLBACK_FIELD = "deployment_callback_url";
 const RUN_CALLBACK = "must be …/actions/runs/<run>/deployment_protection_rule below the api of the gate";
 
 test.each<[fault: string, change: object, field: string, message: string]>([
@@ -74,21 +75,19 @@ test.each<[fault: string, change: object, field: string, message: string]>([
   [
     "another host",
     { deployment_callback_url: CALLBACK.replace(API, "https://evil.example") },
-    "callback",
+    CALLBACK_FIELD,
     RUN_CALLBACK,
   ],
   [
     "another repository's run",
     { deployment_callback_url: CALLBACK.replace("shop.v2", "web") },
-    "callback",
+    CALLBACK_FIELD,
     RUN_CALLBACK,
   ],
-  ["a longer address", { deployment_callback_url: `${CALLBACK}/x` }, "callback", RUN_CALLBACK],
-  ["a run without a number", { deployment_callback_url: CALLBACK.replace("9001", "0") }, "callback", RUN_CALLBACK],
+  ["a longer address", { deployment_callback_url: `${CALLBACK}/x` }, CALLBACK_FIELD, RUN_CALLBACK],
+  ["a run without a number", { deployment_callback_url: CALLBACK.replace("9001", "0") }, CALLBACK_FIELD, RUN_CALLBACK],
 ])("a delivery with %s is rejected", (_, change, field, message) => {
-  // The table has a short name for the field with the address.
-  const name = field === "callback" ? "deployment_callback_url" : field;
-  const details = { fields: [{ field: name, message }] };
+  const details = { fields: [{ field, message }] };
   expect(() => read({ ...DELIVERY, ...change })).toThrow(expect.objectContaining({ code: "invalid_field", details }));
 });
 
