@@ -15,7 +15,7 @@ test("each entry of a plan is listed as a value until it is rolled back", async 
   const entries = Array.from({ length: 20 }, (_, index) => planEntry("abc"[index % 3]!, 1 + Math.floor(index / 3), 2));
   const second = await bringPlan(api, "applied", entries);
   expect(await listValues()).toEqual(entries.map(({ target }) => `${target} 2`).sort());
-  // Of the 20 entries 7 are on b: their joint write is rejected, and then the write of each.
+  // System b has 7 of the 20 entries: their joint write is rejected, and then the write of each.
   systems.get("b")!.faults.push(...Array.from({ length: 8 }, () => "rejected" as const));
   expect((await api.act("rollback", second)).status).toBe(502);
   const remaining = entries.filter(({ target }) => target.startsWith("b/")).map(({ target }) => `${target} 2`);
