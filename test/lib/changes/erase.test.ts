@@ -106,7 +106,7 @@ describe("an erasure is rejected", () => {
     const api = await core();
     const change_id = await api.bring(status, CONTENT);
     const reply = await erase(api, change_id);
-    expect(reply).toMatchObject({ ...errorReply(400, "illegal_transition"), body: { current_status: status } });
+    expect(reply).toMatchObject({ status: 400, body: { code: "illegal_transition", current_status: status } });
     expect(reply.body.error).toContain("possible now: ");
     expect(await api.change(change_id)).toMatchObject({ summary: "Wombat", value: { on: true } });
   });
@@ -172,7 +172,10 @@ test("erase checks record, person, fields, operation, revision, status, proof, i
   const stale = { "if-match": '"99"' };
   const code = async (fields: Fields, headers: Record<string, string>) =>
     (await api.post("erase", fields, headers)).body.code;
+  // A time of signing without a proof is an invalid field.
   const at = api.deps.clock.iso();
+
+  // Each request has all later faults too, so its error shows which check comes first.
 
   expect(await code({ change_id: "chg_none", actor: "pat", at }, asPerson("eve", stale))).toBe("change_not_found");
   const change_id = await proposeAnd("approve");

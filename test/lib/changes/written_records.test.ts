@@ -39,6 +39,10 @@ async function listWrites(step: () => Promise<unknown>): Promise<WrittenKeys[]> 
   return recording.take().map((keys) => keys.map((key) => key.replace(/^(-?)(\w+)\/.*$/s, "$1$2")));
 }
 
+/**
+ * A write about a change stores its entry and its record. Other collections: `meta` has the head of the log, `live_by_target` the
+ * pending and approved changes, `owners` the applied ones, and `kpi_applied` those that guardrails watch, under `*` and their KPI.
+ */
 const ENTRY = ["audit", "changes"];
 
 test("the first write under a manifest also writes the manifest and its entry", async () => {
@@ -72,7 +76,7 @@ test.each(["deny", "withdraw"] as const)(
   },
 );
 
-test("an apply writes a lease, then replaces lease and live row by entry, change, owner, head", async () => {
+test("an apply replaces lease and live row by entry, change, owner, guardrail row and head", async () => {
   const change_id = await api.bring("approved");
   expect(await listWrites(() => api.must("apply", change_id))).toEqual([
     ["leases"],

@@ -36,6 +36,7 @@ test("a mandate whose suspension is missing from the log approves nothing below 
   const api = await openWithMandates();
   const id = await api.activate({ kpi_floor: { csat: 4 } });
   const { store } = api.api.deps;
+  // Without these records the feed finds no mandate, and logs no suspension.
   const [row] = await store.list("mandates_by_agent", { limit: 2 });
   const record = (await store.get("mandates", id))!.value;
   await store.transact(async (tx) => {
@@ -131,6 +132,7 @@ test("after an accepted loss a draft and a resumption need all signatures again"
   const suspended = await api.activate();
   const { change_id } = (await api.propose()).body;
   await api.apply(change_id);
+  // A rollback suspends the mandate; the resumption needs two signatures.
   await api.send("rollback", { change_id, actor: "ana" });
   await api.decideOn("mandate_resume", suspended, "ana");
   const backup = await rewinding.copy();
@@ -296,13 +298,13 @@ test("a signature is valid only for the text that was signed", async () => {
     const sources = { tx, origin, product: product!, at: clock.iso(), findLastLossId: async () => 0 };
     return listSigners(sources, mandate, "mandate");
   };
-  const other = { type: "ssh", signature: "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----" };
+  const otherProof = { type: "ssh", signature: "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----" };
   expect(await listWith(() => ({}))).toEqual(["ana", "bo"]);
   // The second time, the cache of valid signatures is used.
   expect(await listWith(() => ({}))).toEqual(["ana", "bo"]);
   expect(await listWith(() => ({ bounds: { ...mandate.bounds, max_affected_users: 1_000_000 } }))).toEqual([]);
   expect(await listWith(() => ({ note: "another one" }))).toEqual([]);
-  expect(await listWith(() => ({ proof: other }))).toEqual([]);
+  expect(await listWith(() => ({ proof: otherProof }))).toEqual([]);
 });
 
 test("a mandate is judged as of an entry by the losses before it, whatever was lost later", async () => {

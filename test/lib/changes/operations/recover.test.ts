@@ -36,6 +36,7 @@ async function crashDuring(operation: Operation, crashStep: Step, host: HostStat
   return { adapter, before, change_id };
 }
 
+/** Starts another process on the store. `exclusive`: no other process uses the store, so every lease in it is left over. */
 const start = async (before: Core, exclusive: boolean): Promise<Core> =>
   makeCore(await restartDeps(before.deps, { exclusive }));
 
@@ -69,6 +70,7 @@ test.each(CRASH_CASES)(
       expect(detail).toMatchObject({ stage: "interrupted", host: adapter.host.get(change_id) ?? "absent" });
     else expect(detail).toMatchObject({ resolved_after_interruption: true });
     expect(chainFault(await api.audit())).toBeNull();
+    // After a failure the operation can be repeated; after a success the status no longer allows it.
     const repeated = await api.act(operation, change_id);
     expect(repeated.status).toBe(event.endsWith("_failed") ? 200 : 400);
   },
@@ -109,6 +111,7 @@ test("an operation that cannot be resolved is reported and blocks no other opera
   const { adapter, before, change_id } = await crashDuring("apply", "apply", "applied");
   const { store } = before.deps;
   await store.transact(async (tx) => {
+    // A lease of a change that does not exist.
     const [lease] = await tx.list("leases", { limit: 1 });
     tx.put("leases", "chg_0", { ...lease!.value, change_id: "chg_0", place: "chg_0" });
   });

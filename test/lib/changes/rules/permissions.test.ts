@@ -40,7 +40,7 @@ test("without lists only approvers, also of emergencies, may unfreeze, erase or 
     );
 });
 
-test.each<[string, object, object, string[]]>([
+test.each<[name: string, permissions: object, principals: object, expected: string[]]>([
   ["without principals", { apply: ["ana"] }, {}, []],
   ["with the key of one name", { apply: ["bo", "ana"] }, { ana: person(passkey()), bo: { kind: "person" } }, []],
   ["without a key", { apply: ["bo"], freeze: ["ana"] }, { ana: person(passkey()), bo: { kind: "person" } }, ["apply"]],
@@ -71,7 +71,7 @@ const makeActor = (actor: string | null, authenticated: Actor["authenticated"] =
 const PRINCIPALS = { ana: person(passkey()), cy: { kind: "person" } };
 const OPEN = { approvers: ["ana"], signed_only: false };
 
-test.each<[string, Actor, PermissionAction, object, string | undefined]>([
+test.each<[title: string, actor: Actor, action: PermissionAction, manifest: object, reason: string | undefined]>([
   ["a caller without a name may do an open action", makeActor(null, null), "apply", {}, undefined],
   [
     "a caller without a name may not do a listed action",
