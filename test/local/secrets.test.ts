@@ -85,6 +85,7 @@ test("each secret of the link is checked", () => {
     ["LINK_SECRET=0123456789abcdef", "--cross-link-secret must be the secret alone"],
   ] as const) {
     expect(() => parseOptions([`--cross-link-secret=${text}`], {})).toThrow(rule);
+    // An option separates secrets by commas, a file by line ends.
     writeFileSync(path, text.replace(",", "\r\n"));
     expect(() => parseOptions([`--cross-link-secret-file=${path}`], {})).toThrow(
       `--cross-link-secret-file ${path}: its content ${rule.slice(rule.indexOf("must"))}`,

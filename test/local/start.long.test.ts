@@ -151,6 +151,7 @@ test("an --evolved-dir that has the files of another service stops the start", a
   const shared = `--evolved-dir=${join(folder, "reports")}`;
   await (await startProgram([shared])).stop();
   await (await startProgram([shared])).stop();
+  // The default folder of evolved files is evolved-other for this state, and evolved for state.json.
   const other = `--state=${join(folder, "other.json")}`;
   await expect(startProgram([other, shared])).rejects.toThrow(
     /^--evolved-dir \S+reports: has the files of another service, with the log acme-crm\/audit\/[0-9a-f]+; give each/,
