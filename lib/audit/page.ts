@@ -37,8 +37,8 @@ export interface AuditPage {
 export type AuditPageText = Omit<AuditPage, "entries"> & { entries: Json<AuditEntry[]> };
 
 /**
- * Reads the newest entries before `before`, or those after `after`, in chain order unless `order` is `desc`. A page has at most
- * 1 MiB; with a filter, at most 5,000 entries are read.
+ * Reads the newest entries before `before`, or those after `after`, in chain order unless `order` is `desc`. A page
+ * ends with the entry that reaches 1 MiB (`gather`); with a filter, at most 5,000 entries are read.
  */
 export async function readAuditPage(
   deps: Pick<AuditDeps, "store" | "requestCache">,
