@@ -10,7 +10,7 @@ export const GATE_STATES = ["allowed", "waiting", "refused"] as const;
 /** The answer to a request for a release. */
 export interface GateDecision {
   state: (typeof GATE_STATES)[number];
-  /** The change that releases the head; null if there is none. */
+  /** The change that the decision is about; null if no change releases the head. */
   change_id: string | null;
   /** Why it is not allowed, in sentences. */
   reasons: string[];
@@ -103,6 +103,7 @@ function describeOtherRelease({ change }: Release, lastConsented: Release | unde
   const { change_id, status, resolution } = change;
   if (status === "rolled_back") return `${change_id} was rolled back`;
   if (status === "denied") return `${change_id} was ${resolution}; propose it again`;
+  // The other release is approved or applied, so at least one change has a consent.
   return `${lastConsented!.change.change_id} was consented to after ${change_id}, and releases another head`;
 }
 

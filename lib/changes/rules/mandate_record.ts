@@ -12,6 +12,7 @@ export interface MandateSignature {
   entry: number;
 }
 
+/** Why a mandate is suspended, and since when. */
 export interface Suspension {
   reason: "rollback" | "contested" | "kpi_floor" | "target_drifted" | "loss_accepted";
   at: string;
@@ -25,7 +26,7 @@ export interface Suspension {
 /** A system that a mandate reaches: name, address and templates. */
 export type MandateSystem = object & { name: string };
 
-/** `mandates/<mandate_id>` */
+/** A mandate or a draft, as stored at `mandates/<mandate_id>`. */
 export interface MandateRecord {
   mandate_id: string;
   revision: number;

@@ -24,7 +24,10 @@ export const listAllowedInTime = (
       (action !== "approve" && action !== "apply") || findOverdueStep(change, intent.policy, now) === undefined,
   );
 
-/** Explains why an overdue change is neither approved nor applied; undefined if it is in time. */
+/**
+ * Explains why an overdue change is neither approved nor applied; undefined if it is in time. Ten minutes: until `confirmed_time.ts`
+ * confirms that the deadline has passed.
+ */
 export function explainOverdue(change: Change, { intent, now }: { intent: Intent; now: number }): string | undefined {
   const step = findOverdueStep(change, intent.policy, now);
   return (
