@@ -45,6 +45,7 @@ const ANSWERS: Record<Message, AnswerFunction> = {
   },
 
   query_product_evolution: createAnswer(evolutionQuery, async ({ store, self }, peer, { after, limit }) => {
+    // A peer of an unrelated product gets no insights.
     const isRelated = trustWeight(findRelation(self, peer)) > 0;
     const page = isRelated ? await readShared(store, self, after, limit) : { insights: [], next: after, last: after };
     return ok({ product_id: self.product_id, product_type: self.product_type, ...page });
@@ -97,6 +98,7 @@ function createAnswer<S extends z.ZodType>(
   };
 }
 
+/** Reads the state of the log for a peer whose stored log has the length `from` (null: it has none); undefined without a log. */
 async function readCheckpointAnswer(
   { store, checkpoint }: AnswerDeps,
   from: number | null,

@@ -8,7 +8,7 @@ const PAYLOAD_OFFSET = HEADER_BYTES + SEQUENCE_BYTES;
 /** A sequence number is written as two 32-bit halves. */
 const TWO_TO_THE_32 = 0x1_0000_0000;
 
-/** Bytes that a frame's length field counts in addition to the payload. */
+/** Bytes that a frame's length field counts in addition to the payload: the type (1), the sequence number and the HMAC. */
 export const SEAL_BYTES = 1 + SEQUENCE_BYTES + TAG_BYTES;
 
 /** Creates the function that seals the frames of one direction. */
