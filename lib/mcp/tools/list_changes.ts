@@ -22,6 +22,7 @@ const ROW_FIELDS = [
   "asked_by",
   "created_at",
 ] as const;
+// `Object.fromEntries` loses the names in its type.
 const rowSchema = changeSchema().pick(
   Object.fromEntries(ROW_FIELDS.map((name) => [name, true])) as Record<(typeof ROW_FIELDS)[number], true>,
 );

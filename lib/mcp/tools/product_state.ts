@@ -21,6 +21,7 @@ export const productState = createTool(
   },
   async (_input, { deps }) => ({
     ...pick(await readState(deps), SHOWN_FIELDS),
+    // The endpoint of the tools needs a product.
     identity: deps.product!.identity,
     about_texts: ABOUT_TEXTS,
   }),
