@@ -1,8 +1,8 @@
-/** Verb that adds a late note. */
+/** Verb that adds a late note: the rationale or the note that a decided change lacks (`item`). */
 import { readName, signDecision, SIGNING } from "../signing.ts";
 import type { Verb } from "../verb.ts";
 
-/** Adds a late note to a decided change. */
+/** Adds a late note to a decided change; with `--key` it is signed, and sent for the revision that was signed. */
 export const note: Verb = {
   usage: "note <change_id>",
   operation: "POST /api/product/note",
@@ -19,6 +19,7 @@ export const note: Verb = {
       body = { ...body, ...signed.fields };
       params = signed.params;
     }
+    // The fields of a command are untyped; the service validates them.
     const { change, audit_entry } = await session.client.post("/api/product/note", { body: body as never, params });
     return { text: `${change_id}  ${change.status}, late ${item}, entry ${audit_entry.id}` };
   },
