@@ -3,7 +3,7 @@ import type { Intent } from "../lib/changes/rules/intent.ts";
 import { listElectors } from "../lib/changes/rules/policy.ts";
 import { listKeys, requiresSignature } from "../lib/changes/rules/signing.ts";
 
-/** Who needs the admin token, and its file if no variable has it. */
+/** Requests that need the admin token, and its file if no variable has it. */
 interface TokenNeeds {
   writes: boolean;
   reads: boolean;
@@ -38,11 +38,12 @@ export function listFirstSteps(url: string, intent: Intent, needsToken: TokenNee
       : `${url}/#/changes/CHANGE_ID`;
   };
   const proposer = findPlainName(Object.keys(signing.keys).filter((name) => name !== approver)) ?? "PROPOSER";
-  const stated = self_approval ? "" : " -d proposer=first-steps";
+  // If nobody may approve their own change, a proposal must name its proposer.
+  const proposerField = self_approval ? "" : " -d proposer=first-steps";
   const proposeUnsigned =
     intent.product_type === "crm"
-      ? `${post} -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=12${stated} ${api}/propose-crm-followup`
-      : `${post} -d tenant_id=t1 -d kind=config -d target=ui.banner -d value=true -d summary=First${stated} ${api}/propose`;
+      ? `${post} -d tenant_id=t1 -d affected_users=40 -d expected_delta_k=12${proposerField} ${api}/propose-crm-followup`
+      : `${post} -d tenant_id=t1 -d kind=config -d target=ui.banner -d value=true -d summary=First${proposerField} ${api}/propose`;
   const propose =
     signing.signedOnly && !self_approval
       ? `${countersign("propose")} --tenant-id t1 --kind config --target ui.banner --summary First --proposer ${proposer} --key KEY_FILE`

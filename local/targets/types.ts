@@ -64,6 +64,7 @@ const pathField = () => nonEmptyText();
 const variableField = () =>
   z.string("must be text").regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable");
 const keyTemplate = (declared: Fields) => ({ field: "key", text: (declared["key"] as string | undefined) ?? "{rest}" });
+// The schema requires each field that is read without a default text.
 const readText = (declared: Fields, field: string, defaultText?: string): string =>
   (declared[field] as string | undefined) ?? defaultText!;
 const describeDeclared = (declared: Fields): object => declared;
