@@ -24,7 +24,10 @@ async function coreWithAppliedChange(options: TestOptions = {}) {
       .map(({ detail }) => JSON.parse(detail));
   const countDriftEntries = async () =>
     (await api.audit()).filter(({ event_type }) => event_type === "change_drifted").length;
-  /** Runs these parts of a cycle in its order, so one cycle finds an edit and the next one restores the value. */
+  /**
+   * Runs these parts of a cycle in its order, so one cycle finds an edit and the next one
+   * restores the value. By default time advances to the next round of checks. Returns the number of restores.
+   */
   const cycle = async (advance = 10 * MINUTE) => {
     api.deps.clock.advance(advance);
     const count = await restoreEdited(api.deps);

@@ -8,17 +8,18 @@ import { makeIntent } from "../../../support/intents.ts";
 import { fails, type ScriptedAdapter, scriptedAdapter } from "../../../support/scripted_adapter.ts";
 
 /** Runs an operation that times out on a host, which is left in `state` and cannot be reached from then on. */
-async function coreWithUnknownResult(operation: Action, state: HostState) {
+async function coreWithUnknownResult(operation: "apply" | "rollback", state: HostState) {
   const adapter = scriptedAdapter();
   const api = await core({ adapter });
   const change_id = await api.bring(operation === "apply" ? "approved" : "applied");
-  adapter.on(operation as "apply", () => {
+  adapter.on(operation, () => {
     adapter.host.set(change_id, state);
     throw new Error("no answer within 10 s");
   });
   adapter.on("verify", fails("unreachable"));
   const failed = await api.act(operation, change_id);
   expect(failed).toMatchObject({ status: 502, body: { code: "adapter_failed", host: "unknown" } });
+  // After a failed apply the service calls the rollback, which changed the state.
   adapter.host.set(change_id, state);
   return { adapter, api, change_id };
 }
@@ -96,6 +97,7 @@ test("a late apply is rolled back on the target system if its consent is no long
   makeHostAnswer(adapter);
   const product = { ...api.deps.product!, ...makeIntent({ update_epoch: 4, policy: { approvers: ["bo"] } }) };
   const later = makeCore({ ...api.deps, product });
+  // The rollback of the late apply fails in two cycles, and succeeds in the third.
   adapter.on("rollback", fails("refused"), 2);
   const reported = (await later.audit()).length;
   for (let cycle = 0; cycle < 2; cycle++) expect((await later.cycle()).recovered).toBe(0);

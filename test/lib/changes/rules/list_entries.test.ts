@@ -38,6 +38,7 @@ test("a plan sets its entries, and rules apply also to its name", () => {
   expect(listGovernedEntries(PLAN)).toEqual([{ tenant_id: "*", target: "release.7" }, ...ENTRIES]);
   expect(listGovernedEntries(CHANGE)).toEqual([CHANGE]);
   expect(hasNoValue(PLAN)).toBe(false);
+  // One entry with a value is enough.
   expect(hasNoValue({ ...PLAN, sets: [ENTRIES[0]!, { tenant_id: "t2", target: "limits.seats" }] })).toBe(false);
 });
 

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { listMembers, computeStepRange } from "../../../../lib/changes/rules/value_limits.ts";
 
-test.each<[object, number[], object | undefined]>([
+// A value must be within a step of every base; no relative step leads away from 0.
+test.each<[limit: object, bases: number[], range: object | undefined]>([
   [{ absolute: 5 }, [10], { minimum: 5, maximum: 15 }],
   [{ absolute: 5 }, [10, 12], { minimum: 7, maximum: 15 }],
   [{ absolute: 5 }, [12, 10], { minimum: 7, maximum: 15 }],
@@ -16,7 +17,8 @@ test.each<[object, number[], object | undefined]>([
   expect(computeStepRange({ hours: 24, ...limit }, bases)).toEqual(range);
 });
 
-test.each<[unknown, string | null, unknown[]]>([
+// Null as a member: the value itself. A member is a path of object members: lists and text have none.
+test.each<[value: unknown, member: string | null, expected: unknown[]]>([
   [5, null, [5]],
   [null, null, [null]],
   [{ seats: 5 }, "seats", [5]],
