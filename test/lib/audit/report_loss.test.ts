@@ -13,6 +13,7 @@ import { type Core, core, makeCore } from "../../support/core.ts";
 import { restartDeps } from "../../support/deps.ts";
 
 const HASH = "a".repeat(64);
+/** The answer to a write while a loss is not accepted. */
 const BROKEN = { status: 503, body: { code: "chain_broken" } };
 const propose = (api: Core) => api.post("propose", PROPOSAL);
 
@@ -121,7 +122,7 @@ test("a store whose newest file is put back without state.json accepts changes a
   expect((await readHead(broken.deps.store))!.length).toBeLessThan(end!.length);
   await broken.deps.store.close();
   await rename(join(folder, "journal"), `${path}.journal.jsonl`);
-  // It shows commits of the journal that was begun without the missing file.
+  // The state file shows commits of the journal that was begun without the missing file, so it is removed.
   await rm(path);
   const restored = makeCore(await restartDeps(api.deps, { store: await open() }));
   expect(await readHead(restored.deps.store)).toEqual(end);

@@ -10,6 +10,7 @@ import { identity } from "./test_sessions.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05.678Z");
 const self = identity("a");
+/** The peer acme-crm@b of the same product; its `peer_id` is "b" 32 times. */
 const peer = identity("b");
 const makeInsight = (fields: Record<string, unknown> = {}) => ({
   insight_id: "ins_1",
