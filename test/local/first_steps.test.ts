@@ -19,9 +19,11 @@ test("only a CRM gets the follow-up as its first change", () => {
 test.each([
   [undefined, "$SVC_ADMIN_TOKEN"],
   ["secrets/admin.token", "$(cat secrets/admin.token)"],
+  // The name of this file would need quotes.
   ["my token", "$SVC_ADMIN_TOKEN"],
 ])("with the token file %s the commands send the token %s", (tokenFile, token) => {
   const [propose, , apply, verify] = listFor({}, { writes: true, tokenFile });
   for (const command of [propose, apply]) expect(command).toContain(`curl -H X-Svc-Admin-Token:${token} -d `);
+  // Reads are open here.
   expect(verify).not.toContain("Token");
 });

@@ -21,7 +21,10 @@ const FLAGS = "/ofrep/v1/evaluate/flags";
 const BODY = '{"context":{"targetingKey":"t1","userId":"ana"}}';
 const SPLIT_VALUE = { $split: { unit: "userId", shares: [["on", true, 5000], ["off", false, 5000]] } }; // prettier-ignore
 
-/** Returns the bytes of a request; `connection: close` ends the connection after the response. */
+/**
+ * Returns the bytes of a request: a POST unless `path` begins with a method. `connection: close` ends the connection after the
+ * response.
+ */
 function makeRawRequest(
   path: string,
   body: string | Buffer = BODY,
@@ -60,6 +63,7 @@ async function serveBoth({ deps }: TestService) {
       ...evaluations,
       answer: (req) => evaluations.answer(req)?.then((answered) => ((fastPath.count += answered ? 1 : 0), answered)),
     };
+    // The longest timeout that Node allows: a stop waits for the requests under way.
     const limits = { ...LIMITS, stopTimeout: 2 ** 31 - 1 };
     const options = { host: "127.0.0.1", port: 0, deps: served, limits, ...(withFastPath && { plain: counting }) };
     const server = await serveHttp(createHostGuard(served)(app(served)), options);
@@ -168,6 +172,7 @@ test("a client that disconnects before its complete body gets the same response"
     new Promise<string>((resolve) => {
       let text = "";
       const socket = net.connect(Number(new URL(url).port), "127.0.0.1", () => {
+        // Nine bytes of the body are missing.
         socket.end(makeRawRequest(FLAGS).subarray(0, -9));
       });
       socket.on("data", (piece) => (text += piece));
@@ -183,6 +188,7 @@ test.each<[string, TestOptions, string]>([
 ])("with %s every request is left to its handler", async (_, options, header) => {
   const { fastPath, fastServer } = await serveBoth(await openService({ adminToken: "secret", ...options }));
   const answers = [];
+  // After an answer with 200 the fast path would answer plain requests if access did not depend on headers.
   for (const headers of [[header], [], []])
     answers.push(readStatus(await sendRaw(fastServer.url, makeRawRequest(FLAGS, BODY, headers))));
   expect([answers, fastPath.count]).toEqual([["200", ...(options.protectReads ? ["401", "401"] : ["200", "200"])], 0]);

@@ -1,3 +1,4 @@
+/** Time of the link under the control of a test. */
 import type { Timers } from "../../../local/link/timers.ts";
 import { type TestClock, testClock } from "../../support/clock.ts";
 

@@ -15,7 +15,7 @@ interface RandomRun {
   steps: number;
   state: string;
   files: Files;
-  /** Cuts the power; absent on real files. */
+  /** Cuts the power, after which all unsynced data is lost; absent on real files. */
   crash?: () => void;
 }
 
@@ -50,6 +50,7 @@ async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): 
       const conflicting = store.transact((tx) => {
         tx.put("things", "never", 1);
         tx.delete("meta", "id-1");
+        // No record has revision 99, so the complete transaction must be without effect.
         tx.put("things", "x", 1, 99);
       });
       await expect(conflicting).rejects.toThrow("expected revision 99");
@@ -57,6 +58,7 @@ async function runRandomSteps({ seed, steps, state, files, crash }: RandomRun): 
     else {
       if (crash && random() < 0.5) crash();
       else await store.close();
+      // A start without the state file builds its content again from the journal.
       if (random() < 0.3) await files.remove(state);
       store = await open();
     }

@@ -7,6 +7,7 @@ import { openTestStore, temporaryFolder } from "./open_test_store.ts";
 
 const MIB = 1024 * 1024;
 
+/** Returns the operation at a location; operations end with a tab. */
 function textAt(written: WrittenBytes, location: number): string | undefined {
   const found = written.find(location);
   return found && found.buffer.toString("utf8", found.start, found.end);
@@ -47,6 +48,7 @@ test("has the newest 16 MiB of batches shorter and longer than a chunk", () => {
 
 test("distinguishes two files at the same offset", () => {
   const written = newWrittenBytes(16 * MIB);
+  // A location is 2 ** 32 times the number of the file, plus the offset: here 0 in the files 256 and 512.
   const [first, second] = [2 ** 40, 2 ** 41];
   written.add(first, Buffer.from("a\t"));
   written.add(second, Buffer.from("b\t"));

@@ -19,7 +19,7 @@ const neverAborted = new AbortController().signal;
 const reader = await loadFlagdReader().catch((error: Error) => error.message);
 if (typeof reader === "string") process.stdout.write(`flagd reader: skipped, ${reader}\n`);
 
-/** Text that a parser would alter in many places: numbers, order of keys, escapes, spaces. */
+/** A flagd file that would lose much if it were parsed and written again: numbers, order of keys, escapes, spaces. */
 const TEXT = `{
   "$schema": "https://flagd.dev/schema/v0/flags.json",
   "flags": {
@@ -279,7 +279,7 @@ test.skipIf(typeof reader === "string")("the official reader sees an apply, its 
   const core = await loadReader();
   const users = Array.from({ length: 2000 }, (_, i) => ({ targetingKey: `user-${i}` }));
   const on = users.filter((user) => core.resolveBooleanEvaluation("new-checkout", false, user).value).length;
-  // About 10 % of the users.
+  // About 10 % of the 2,000 users.
   expect(on).toBeGreaterThan(140);
   expect(on).toBeLessThan(260);
 });

@@ -24,6 +24,7 @@ export const intent = (over: object = {}) =>
       ona: { ...person(PENS.ona), idp: ["finance"] },
     },
   });
+/** Bounds of a mandate for which both owners of price.* in t1 must sign too. */
 export const TARGETS = { targets: ["price.a", "ui.*"], tenants: ["t1"] };
 
 /** Returns entries that count as signed by these people, each with their own key, and the intent. */
