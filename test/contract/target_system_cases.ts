@@ -18,7 +18,7 @@ export interface MadeTarget {
   system: TargetSystem;
   /** Values that the system can hold, at least three that differ; without this member, any JSON value. */
   values?: readonly unknown[];
-  /** Changes the target's text in the system as another program would, to another value. */
+  /** Gives the target another value, as another program would: the text need not be what the system itself writes. */
   overwrite(entry: Entry): Promise<void> | void;
   /** Interrupts the next write in the middle, as when a process or a connection ends. */
   interrupt?(): Promise<unknown> | void;
@@ -134,9 +134,12 @@ export const targetCases: readonly TargetCase[] = [
       const one = makeEntry({ value });
       const result = await set(one, await read(one));
       agreeDone(result, `of ${format(value)}`);
-      const held = await read(one);
-      agreeHasValue(held, value, "after it was set");
-      agree(held.version === result.version, `the write answers version ${result.version}, a read ${held.version}`);
+      const current = await read(one);
+      agreeHasValue(current, value, "after it was set");
+      agree(
+        current.version === result.version,
+        `the write answers version ${result.version}, a read ${current.version}`,
+      );
     }
   }),
   targetCase("different values have different versions", async ({ values, read, set }) => {
@@ -255,9 +258,9 @@ export const targetCases: readonly TargetCase[] = [
     const result = await setMany(await expectingWrites(helpers, pair.new));
     agreeDone(result, "of two targets");
     for (const [index, one] of pair.new.entries()) {
-      const held = await read(one);
-      agreeHasValue(held, one.value, `at ${one.target}`);
-      agree(held.version === result.versions[index], `the set answers another version of ${one.target} than a read`);
+      const current = await read(one);
+      agreeHasValue(current, one.value, `at ${one.target}`);
+      agree(current.version === result.versions[index], `the set answers another version of ${one.target} than a read`);
     }
   }),
   targetCase("setMany with a conflict in one write returns its index and sets nothing", async (helpers) => {
@@ -308,12 +311,12 @@ export const targetCases: readonly TargetCase[] = [
       (error: unknown) => error,
     );
     const outcome = await system.resolve?.(pair.new[0], attempt, signal);
-    const held = [await read(pair.new[0]), await read(pair.new[1])];
+    const current = [await read(pair.new[0]), await read(pair.new[1])];
     const haveValuesOf = (entries: readonly Entry[]) =>
-      entries.every(({ value }, index) => format(held[index]!.value) === format(value));
+      entries.every(({ value }, index) => format(current[index]!.value) === format(value));
     agree(
       haveValuesOf(pair.new) || haveValuesOf(pair.old),
-      `a part is set: ${held.map(({ value }) => format(value)).join()}`,
+      `a part is set: ${current.map(({ value }) => format(value)).join()}`,
     );
     if (failure === undefined || outcome === "done") agree(haveValuesOf(pair.new), "a set that is done is not there");
     if (outcome === "not_done" || !(failure === undefined || failure instanceof Unanswered))
@@ -325,17 +328,19 @@ export const targetCases: readonly TargetCase[] = [
     const { before, goal } = await findSplittable(helpers);
     const { salt, ...unit } = makeShare(0);
     const attempt = makeAttempt({ change_id: salt, operation: "advance" });
-    const values = new Set([format(before.value)]);
+    const seenValues = new Set([format(before.value)]);
+    // 1 %, half and all of the users: shares are of 10,000.
     for (const share of [100, 5000, 10_000]) {
       const next = system.split(goal, { ...unit, salt, share }, before);
       const expected = await read(goal);
       agreeDone(await system.compareAndSet(goal, next, expected, attempt, signal), `of a share of ${share}`);
       agreeHasValue(await read(goal), next.value, `at a share of ${share}`);
-      values.add(format(next.value));
+      seenValues.add(format(next.value));
       agreeConflict(await system.compareAndSet(goal, next, expected, attempt, signal), "that expects the step before");
     }
     agreeHasValue(await read(goal), goal.value, "after the last step");
-    agree(values.size === 4, "the splits of two shares are the same");
+    // The value before, and one for each share.
+    agree(seenValues.size === 4, "the splits of two shares are the same");
   }),
   targetCase("the value before a split is restored exactly, from each share", async (helpers) => {
     const { system, read, overwrite } = helpers;
@@ -347,8 +352,8 @@ export const targetCases: readonly TargetCase[] = [
     if (system.findSplitProblem?.(goal, makeShare(100), before) !== undefined) return;
     for (const share of [100, 10_000]) {
       const by = makeShare(share);
-      const set = (next: TargetValue, held: TargetValue, operation: "apply" | "rollback") =>
-        system.compareAndSet(goal, next, held, makeAttempt({ change_id: by.salt, operation }), signal);
+      const set = (next: TargetValue, expected: TargetValue, operation: "apply" | "rollback") =>
+        system.compareAndSet(goal, next, expected, makeAttempt({ change_id: by.salt, operation }), signal);
       agreeDone(await set(system.split(goal, by, before), await read(goal), "apply"), `of a share of ${share}`);
       agreeDone(await set(before, await read(goal), "rollback"), "that restores");
       const after = await read(goal);
@@ -358,7 +363,7 @@ export const targetCases: readonly TargetCase[] = [
   }),
 ];
 
-/** Finds two values between which the target system can split the users. */
+/** Finds two values between which the target system can split the users, and leaves the target at the first one. */
 async function findSplittable({
   system,
   values,

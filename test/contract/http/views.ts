@@ -5,7 +5,10 @@ import type { Open } from "../http_contract.ts";
 
 const listIds = (changes: { change_id: string }[]): string[] => changes.map(({ change_id }) => change_id);
 
-/** Reads all pages and returns the ids of their changes; requires that no page has more than `limit` changes. */
+/**
+ * Reads all pages and returns the ids of their changes; requires that no page has more than `limit` changes. `path` ends with `?` or
+ * `&`; `cursor`: the parameter that takes the `next` of the page before.
+ */
 async function readPages(api: Client, path: string, cursor: string, limit: number, idsIn: (body: never) => string[]) {
   const listed: string[] = [];
   let next = "";
@@ -23,7 +26,7 @@ async function readPages(api: Client, path: string, cursor: string, limit: numbe
 
 const STATUSES = ["approved", "pending_consent", "applied", "pending_consent", "approved", "denied"] as const;
 
-/** Creates a change in each of `STATUSES`, for two tenants in turn, and returns their ids. */
+/** Creates a change in each of `STATUSES`, for the tenants `even` and `odd` in turn, and returns their ids, oldest first. */
 async function createChanges(api: Client): Promise<string[]> {
   const changeIds: string[] = [];
   for (const [index, status] of STATUSES.entries())
@@ -93,6 +96,7 @@ export function viewRules(open: Open): void {
 
   test.each([1, 2, 5, 6, 7])("pages of %i visit every change once", async (limit) => {
     const api = await open();
+    // Newest first: the statuses are denied, approved, pending, applied, pending, approved, of the tenants odd, even, odd …
     const changeIds = (await createChanges(api)).reverse();
     const idsIn = ({ changes }: { changes: { change_id: string }[] }) => listIds(changes);
     expect(await readPages(api, "runtime?", "before", limit, idsIn)).toEqual(changeIds);
@@ -150,6 +154,7 @@ export function viewRules(open: Open): void {
     const changeIds = await createChanges(api);
     const idsIn = ({ pending, approved }: Record<string, { change_id: string }[]>) =>
       listIds([...pending!, ...approved!]).sort();
+    // The approved and pending changes; their ids sort by creation.
     expect(await readPages(api, "approvals?", "after", limit, idsIn)).toEqual([
       changeIds[0],
       changeIds[1],
