@@ -34,6 +34,7 @@ async function inject(home, [call, file, fault, when]) {
   const injection = fault === "KILL" ? "signal=SIGKILL" : `error=${fault}`;
   // strace counts calls by thread, so the file system gets one thread. The log lists each injected call.
   const log = join(folder, "strace.log");
+  // The program may open a file by its relative or by its absolute path.
   const paths = file === null ? [] : ["-P", file, "-P", join(folder, file)];
   const traced = ["-f", "-qq", "-e", "signal=none", "-o", log, ...paths];
   const tracer = ["strace", ...traced, "-e", `trace=${call}`, "-e", `inject=${call}:${injection}:when=${when}`];
@@ -49,6 +50,7 @@ async function inject(home, [call, file, fault, when]) {
     if (hasEnded && fault !== "KILL") ledger.fault("answer", "it ended by itself");
   } catch (error) {
     effect = "no start";
+    // A fault may prevent the start if the program says so itself.
     if (fault !== "KILL" && !error.message.includes("ui_server:")) ledger.fault("start", error.message);
   }
   await service.kill();

@@ -14,12 +14,18 @@ const STATUS_AFTER_EVENT = {
 /** Creates an empty ledger; each failed check adds to `faults`. */
 export function newLedger() {
   const faults = [];
+  /** Acknowledged entries by id. */
   const receipts = [];
+  /** The most advanced acknowledged status of each change. */
   const statuses = new Map();
+  /** Hashes of the entries that were read from the log, by id. */
   const hashes = [];
+  /** Each change as the entries read so far describe it. */
   const changes = new Map();
+  /** By target key, the ids of its changes that are applied, in order of their applies. */
   const stacks = new Map();
   const eventCounts = {};
+  /** Changes that were acknowledged since the last check. */
   let unchecked = new Set();
 
   const fault = (kind, text) => void faults.push({ kind, text });
@@ -41,9 +47,10 @@ export function newLedger() {
   const applyEntry = ({ id, event_type, change_id, tenant, detail }) => {
     eventCounts[event_type] = (eventCounts[event_type] ?? 0) + 1;
     if (!(event_type in STATUS_AFTER_EVENT)) return;
+    // The target is read from the proposal; later entries find the change in `changes`.
     const { target } = event_type === "change_proposed" ? JSON.parse(detail) : {};
     const change = changes.get(change_id) ?? { targetKey: JSON.stringify([tenant, target]), logged: new Set() };
-    if (change.logged.has(event_type)) fault("duplicated", `entry ${id} tells ${event_type} of ${change_id} again`);
+    if (change.logged.has(event_type)) fault("duplicated", `entry ${id} records ${event_type} of ${change_id} again`);
     change.logged.add(event_type);
     change.status = STATUS_AFTER_EVENT[event_type];
     changes.set(change_id, change);
@@ -56,7 +63,7 @@ export function newLedger() {
       );
   };
 
-  /** Reads the new entries of the log, or all, and compares them with the receipts. */
+  /** Reads the entries after the last one that was read, or all, and compares them with the receipts. */
   const readLog = async (url, all) => {
     let after = all ? 0 : Math.max(0, hashes.length - 1);
     for (let next = after; next !== null;) {
@@ -84,7 +91,7 @@ export function newLedger() {
       fault("lost", `${Math.max(receipts.length, hashes.length) - 1 - after} entries from ${after + 1} on are gone`);
     for (const [name, event] of Object.entries({ propose: "change_proposed", kpi: "kpi_refreshed" }))
       if ((eventCounts[event] ?? 0) > (ledger.requested[name] ?? 0))
-        fault("duplicated", `more ${event} than were asked for`);
+        fault("duplicated", `more ${event} than were requested`);
   };
 
   const checkChain = async (url) => {
@@ -103,6 +110,7 @@ export function newLedger() {
     if (logged !== status) fault("mismatch", `${change_id} is ${status}, the log says ${logged}`);
   };
 
+  /** Compares the acknowledged changes since the last check, or all changes, with the receipts and the log. */
   const checkChanges = async (url, all) => {
     if (!all) for (const id of unchecked) checkChange((await ask(url, `/api/product/changes/${id}`)).body);
     let count = 0;
@@ -142,8 +150,8 @@ export function newLedger() {
   };
 
   /**
-   * Compares every receipt with a service that nobody writes to; `all` begins with the first entry. With a `configPath` of null the
-   * product's file is not compared.
+   * Compares the receipts with a service that nobody writes to: `all` begins with the first entry, `chain` also has the service verify
+   * its log. With a `configPath` of null the product's file is not compared.
    */
   ledger.check = async (url, configPath, { all, chain }) => {
     await readLog(url, all);

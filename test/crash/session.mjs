@@ -37,7 +37,7 @@ export async function work(service, ledger, { adapterMayFail }) {
   const count = { refused: 0, failed: 0, hasEnded: false, needsRestart: false };
   for (const [index, step] of STEPS.entries()) {
     const [name, number] = step.split(" ");
-    // The change of this step was not acknowledged.
+    // Without an acknowledged proposal this step has no change.
     if (number && name !== "propose" && ids[number] === undefined) continue;
     const fields = {
       propose: { tenant_id: "t1", kind: "workflow", target: `crm.step${number}`, summary: "A step", value: "true" },
@@ -67,8 +67,9 @@ export async function work(service, ledger, { adapterMayFail }) {
 }
 
 /**
- * Starts the program again without faults, compares it with the receipts, and runs the steps again. `adapterFailed`: the
- * product's file is first compared after these steps, since it may show the effect of the failed adapter.
+ * Starts the program again without faults, compares it with the receipts, and runs the steps again, under the same idempotency
+ * keys: acknowledged steps get their former answers, the others are carried out. `adapterFailed`: the product's file is first
+ * compared after these steps, since it may show the effect of the failed adapter.
  */
 export async function compare(folder, ledger, { adapterFailed = false } = {}) {
   const service = spawnService(program, intent, folder);
