@@ -56,6 +56,7 @@ try {
   console.log("relative to node:http, by processor time per request, work after the response included");
   const { steps, written, pause } = await measureSteps(plan);
   for (const { name, ofCpu, ofRate, cpu, perSecond, p99 } of steps)
+    // Without /proc there is no processor time.
     row(name, Number.isNaN(ofCpu) ? ofRate : ofCpu, {
       details: `${cpu.toFixed(0)} µs; ${Math.round(perSecond)}/s, ${ofRate.toFixed(3)} of its rate; p99 ${p99.toFixed(1)} ms`,
     });
@@ -96,6 +97,6 @@ try {
 if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify({ size, rows }, null, 2)}\n`);
 const missed = rows.filter(({ guarded }) => !guarded).map(({ name }) => name);
 if (options.guard && missed.length > 0) {
-  console.error(`below its guard: ${missed.join(", ")}`);
+  console.error(`guard missed: ${missed.join(", ")}`);
   process.exitCode = 1;
 }

@@ -47,6 +47,7 @@ const proposing = performance.now();
 for (const answer of await Promise.all(services.map(propose)))
   if (answer.status !== 201) throw new Error(await answer.text());
 const proposeMs = performance.now() - proposing;
+// Memory with one proposal in each product.
 const heapBytes = measureHeap() - before;
 
 /** Runs a cycle of each product a minute later, and returns the number of statements. */

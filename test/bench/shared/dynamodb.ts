@@ -95,6 +95,7 @@ function charge(counts: RequestCounts, operation: string, body: Body, answer: An
 /** Runs the benchmark and prints the figures. */
 export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
   const server = await startDynamoDb();
+  // Without an emulator `startDynamoDb` has printed the reason.
   if (!server) return;
   const intent = await readFile("local/example/product_intent.json", "utf8");
   let tables = 0;
@@ -117,6 +118,7 @@ export async function dynamoDb({ short }: { short: boolean }): Promise<void> {
 
   const { send, take } = measuringFetch(ANSWER_MS);
   const service = await open(await table(), send);
+  // Warm-up, not measured.
   for (let index = 0; index < 5; index++) await propose(service);
   console.log("DynamoDB, one process that has the table to itself; requests one after another, units charged");
   const step = async (name: string, run: () => Promise<{ status: number; body: { error?: string } }>) => {
