@@ -11,6 +11,7 @@ import {
 import { completeQuery } from "../../local/ui/domain/query_completion.ts";
 import { describeQuery } from "../../lib/find/found_text.ts";
 
+/** Fields of queries; a value with a space or a comma is completed in quotation marks. */
 const FIELDS = [
   { field: "is", takes: "words" as const, values: ["pending", "approved", "mine"] },
   { field: "risk", takes: "words" as const, values: ["low", "medium", "high"] },
@@ -27,21 +28,24 @@ describe("completion of a query", () => {
     ["-ri", ["-risk:"]],
     ["risk:", ["risk:low ", "risk:medium ", "risk:high "]],
     ["a RISK:h", ["a risk:high "]],
+    // A colon of Chinese keyboards.
     ["risk：h", ["risk:high "]],
     ["risk:high", []],
     ["-risk:low,h", ["-risk:low,high "]],
     ["tenant:n", ['tenant:"North Wind" ']],
     ['tenant:"north w', ['tenant:"North Wind" ']],
+    // A quoted value cannot follow a comma.
     ["tenant:t1,n", []],
     ["rolledback:>l", ["rolledback:>last-week "]],
     ["rolledback:2026-10-01..to", ["rolledback:2026-10-01..today "]],
     ["colour:r", []],
+    // Within quotation marks no field begins.
     ['"is ris', []],
   ])("completes %s", (typed, expected) => {
     expect(completeQuery(typed, FIELDS)).toEqual(expected);
   });
 
-  test("the last plain word becomes a prefix search", () => {
+  test("the last plain word of at least two characters becomes a prefix search", () => {
     expect(["load te", "押金", "load t", "risk:hi", '"load te', "te*", ""].map(makePrefixQuery)).toEqual([
       "load te*",
       "押金*",
