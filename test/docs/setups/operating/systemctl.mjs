@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
+/** Folder in place of the root of the operator's machine. */
 const root = process.env["MACHINE"];
 const run = join(root, "run");
 const pidFile = join(run, "countersign.pid");
@@ -36,11 +37,12 @@ async function start() {
   const env = { PATH: process.env["PATH"], SVC_PORT: port };
   for (const line of Environment) {
     const [, name, value] = /^(\w+)=(.*)$/.exec(line);
+    // Specifiers of systemd: the folders of the credentials and of states.
     env[name] = value.replaceAll("%d", credentials).replaceAll("%S", state);
   }
   process.umask(Number.parseInt(UMask[0], 8));
   rmSync(endFile, { force: true });
-  // The call that stops the service is another process, so a waiting shell stores the service's exit code in a file.
+  // The call of this program that stops the service is another process, so a waiting shell stores the service's exit code in a file.
   const shellCommand = `"$@" & echo $! >"$PID_FILE.new"; mv "$PID_FILE.new" "$PID_FILE"; wait $!; echo $? >"$END_FILE"`;
   const output = openSync(log, "a");
   spawn("bash", ["-c", shellCommand, "bash", ExecStart[0]], {
