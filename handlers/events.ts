@@ -47,6 +47,7 @@ export const events = endpoint(
 );
 
 function openStream(deps: Deps, from: EventCursor, reader: string | undefined): ReadableStream<Uint8Array> {
+  // A host without a signal of commits does not limit its streams.
   const release = deps.commits?.join(MAX_STREAMS, MAX_STREAMS_PER_READER, reader);
   if (deps.commits && !release)
     throw new AppError(
