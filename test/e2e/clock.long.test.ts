@@ -1,4 +1,4 @@
-/** Tests a start of the program with its clock 400 days ahead, and then a start with the right clock. */
+/** Tests the program with a shifted clock: starts with it 400 days ahead and then right, and the report of an expiring change. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,9 +7,12 @@ import { describe, expect, onTestFinished } from "vitest";
 import { test, WITH_INTENT, writeIntent } from "./in_folder.ts";
 import { type Server, serve } from "./server.ts";
 
-// The module shifts the clock by CLOCK_OFFSET_MS. SIGUSR2 advances it by CLOCK_STEP_MS, and with CLOCK_ELAPSES also the monotonic one.
 const ARGS = [...WITH_INTENT, "--state=state.json"];
 const HOUR_MS = 3600 * 1000;
+/**
+ * Loads a module that shifts the clock by CLOCK_OFFSET_MS. SIGUSR2 advances it by CLOCK_STEP_MS, at most to the present, and with
+ * CLOCK_ELAPSES also the monotonic one.
+ */
 const SHIFTED = { NODE_OPTIONS: `--import ${new URL("../ui/shifted_clock.mjs", import.meta.url)}` };
 const AHEAD = {
   ...SHIFTED,
@@ -44,6 +47,7 @@ describe("a start with the clock 400 days ahead", () => {
     const { ahead, pending, approved } = await startAhead(cwd);
     for (let cycle = 0; cycle < 3; cycle++)
       expect((await request(ahead, "/api/action/run-now", {})).body).toMatchObject({ status: "completed" });
+    // By this clock both have expired, but no entry records it.
     expect((await post(ahead, "approve", { change_id: pending, approver: "ana" })).status).toBe(400);
     expect((await post(ahead, "apply", { change_id: approved })).status).toBe(400);
     const { body } = await request(ahead, "/api/product/approvals");

@@ -33,6 +33,7 @@ test("a decline of both arms does not count against the change", async () => {
     realised_delta: null,
   });
   passHours(24);
+  // Without rates, both arms have the same share of successes.
   await feedNow({ kpi: KPI, step: 0, ...totals(100_000, STAGES.steps[0]!.share) });
   const [measured] = (await outcome()).measured!;
   expect(measured).toMatchObject({ kpi: KPI, step: 0 });
