@@ -23,6 +23,7 @@ const ANCHOR_RETRY_MS = 60_000;
 /** `meta/anchor`: the checkpoint that was anchored last, and the error of the last attempt. */
 export interface AnchorState {
   length: number;
+  /** Text of the checkpoint. */
   note: string;
   /** The anchor's name, if it has one. */
   where?: string;

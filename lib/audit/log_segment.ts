@@ -35,6 +35,7 @@ export interface LogSegment {
   subjects: [Uint32Array, Uint32Array];
   /** Further subjects of column 1 by the entry's offset; few entries have any. */
   more: Map<number, readonly number[]>;
+  /** The first 96 bits of each entry's hash. */
   hashes: Uint32Array;
   /** Bloom filters with two bits for each subject: one filter for the segment, and one for each of its blocks. */
   filter: Uint32Array;
@@ -121,5 +122,6 @@ export function findOffset(
   return -1;
 }
 
+/** Returns the first `HASH_WORDS` words of 32 bits of a hash in hex. */
 const hashWords = (hash: string): number[] =>
   [0, 8, 16].map((start) => Number.parseInt(hash.slice(start, start + 8), 16));

@@ -95,6 +95,7 @@ async function requireTrustedSignatures(
   note: Note,
   origin: string,
 ): Promise<NoteSignature[]> {
+  // A verifier key has no spaces or plus signs in its name, so an origin with some has an encoded key name.
   const keys = logs.filter(({ name }) => name === origin || name === keyName(origin));
   if (keys.length === 0) throw new AppError("not_found", "this witness does not watch this log");
   const results = await Promise.all(keys.map((key) => verifySignature(note, key, sha256)));
@@ -121,6 +122,7 @@ async function cosignAndStore(
     const cosignature = await cosign(watch, note.text, clock.now(), sha256);
     const cosignedNote = formatNote({ text: note.text, signatures: [...note.signatures, cosignature] });
     tx.put("watched", id, { ...head, note: cosignedNote });
+    // The signature line alone: a note begins with its text, here empty, and a line feed.
     return { line: formatNote({ text: "", signatures: [cosignature] }).slice(1) };
   });
   if (!("refused" in judged)) return judged;
@@ -141,6 +143,7 @@ function isContinuation(
   if (length === 0 && root !== sha256("")) return false;
   // To continue no entries needs no proof. If the last checkpoint was of an empty log and this one is too, the roots must be equal.
   if (!last || old === 0) return proof.length === 0 && (last?.length !== length || last.root === root);
+  // `parseSubmission` has checked the hashes.
   const hashes = proof.map((hash) => decodeBase64(hash)!);
   return isConsistent(old, hexBytes(last.root), length, hexBytes(root), hashes);
 }
