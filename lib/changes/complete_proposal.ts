@@ -11,19 +11,19 @@ import { canRead } from "./rules/reader.ts";
 import { isSameTarget } from "./rules/target_key.ts";
 
 /**
- * Returns a proposal with its kind and target. If it promotes another change, it gets that change's kind and value, and its target
- * unless it names one. Errors: 400 `invalid_field`, 404 `change_not_found`, 409 `evidence_mismatch`.
+ * Returns a proposal with its kind and target. If it promotes another change, it gets that change's kind and values, and its target
+ * unless it names one. The promotion of a plan may not name one. Errors: 400 `invalid_field`, 404 `change_not_found`, 409 `evidence_mismatch`.
  */
 export async function completeProposal(deps: ChangesDeps, requested: RequestedProposal): Promise<ProposeInput> {
   if (requested.promotes === undefined) return requireKindAndTarget(requested);
   for (const field of ["kind", "value", "sets"] as const)
     if (requested[field] !== undefined)
       throw invalidField(field, "belongs to the change that is promoted; leave it out");
-  const { record, fields } = await readLedger(deps, (ledger) => ledger.change(requested.promotes!));
+  const { record, fields: mismatchedFields } = await readLedger(deps, (ledger) => ledger.change(requested.promotes!));
   const { change } = record;
   const { change_id } = change;
   if (!canRead(deps.reader, change)) throw changeNotFound(change_id);
-  if (fields.length > 0) throw createMismatchError(change_id, fields);
+  if (mismatchedFields.length > 0) throw createMismatchError(change_id, mismatchedFields);
   if (change.erased) throw invalidField("promotes", `names ${change_id}, whose content was erased`);
   const { kind, value } = change;
   if (isPlan(change)) return promotePlan(requested, change);

@@ -58,7 +58,7 @@ async function examineOnSystems(
     const examined = await examineTargets(deps, spelled, true);
     const rejected = examined?.find(({ problem }) => problem !== undefined);
     return {
-      ...(needsReading && { seen: examined?.map(({ observed: seen }) => seen.digest) }),
+      ...(needsReading && { seen: examined?.map(({ observed }) => observed.digest) }),
       not_allowed: rejected && createNotAllowed(rejected.target, rejected.problem!),
     };
   } catch (error) {

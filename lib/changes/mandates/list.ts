@@ -14,6 +14,7 @@ import type { ChainHead } from "../../audit/chain.ts";
 import type { AuditEntry } from "../../audit/entry.ts";
 
 const PAGE_SIZE = 100;
+/** Maximum number of approved changes in the details of a mandate: the newest. */
 const MAX_CHANGES = 100;
 
 /** Filters and page of a list of mandates. */
@@ -49,6 +50,7 @@ const readMandates = <T>(deps: ChangesDeps, run: (sources: Sources) => Promise<T
   consultLog(deps, async (evidence, head: ChainHead | undefined) => {
     if (!head) return createEmpty();
     const now = new Date(deps.clock.now()).toISOString();
+    // If the clock is behind the log, the time of the newest entry counts.
     const at = head.at > now ? head.at : now;
     // Before the indexed part, only the head names the entry: the length after an accepted loss is its id.
     const findLastLossId = async (): Promise<number> =>

@@ -24,9 +24,10 @@ export const recordHostEffect = <T>(
   decision: (transaction: Transaction) => Promise<T>,
 ): Promise<T> => runTransaction({ deps }, decision, { ignoresClockLag: true });
 
-/** Result of a restore, or the reason why it has none; undefined if the target system does not answer. */
+/** Result of a restore, or the reason why it has none; undefined if no target system can answer. */
 export type RestoreOutcome = RestoreResult | "not_done" | "open" | undefined;
 
+/** Asks the target system for the result of a restore; undefined also without an adapter, or if the target has moved. */
 async function findRestore(
   { product }: ChangesDeps,
   change: Change,

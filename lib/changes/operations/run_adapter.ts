@@ -163,6 +163,7 @@ function listExpectedDigests({ places }: Change, expected: RunOptions["expected"
   return values && values.length > 0 ? values.map(({ digest }) => digest) : undefined;
 }
 
+/** Verifies that the host shows each operand as applied; returns the first failure. */
 async function verifyApplied(
   adapter: ProductAdapter,
   outcomes: readonly OperandOutcome[],

@@ -32,7 +32,8 @@ export const UNERASED_DATA = [
 
 /**
  * Requires that the content of a change is no longer needed. Errors: 400 `illegal_transition` while the change is open or if
- * its content is erased already, 409 `content_needed`. `target_owner`: the newest applied change of its target.
+ * its content is erased already, 409 `content_needed`. `target_owner`: the newest applied change of its target, or of each target of a
+ * plan.
  */
 export function requireErasable(
   change: Change,

@@ -19,5 +19,6 @@ export function hasAllPlanTargets(proposal: ChangeEvent, state: ChangeState | un
   );
 }
 
+/** Compares two lists of targets in any order; a change that is no plan has neither list. */
 const areSameTargets = (all: readonly TargetKey[] | undefined, named: readonly TargetKey[] | undefined): boolean =>
   all?.length === named?.length && (all ?? []).every((key) => named!.some((other) => isSameTarget(other, key)));

@@ -1,6 +1,9 @@
 /** The wire format of SSH (RFC 4251): numbers with the highest byte first, and strings that follow their length. */
 
-/** Creates a reader of successive values. Errors: `RangeError` if the bytes end too early, or `end` finds more bytes. */
+/**
+ * Creates a reader of successive values. Errors: `RangeError` if the bytes end too early, or `end` finds more bytes; `TypeError` if
+ * a `text` is not UTF-8.
+ */
 export function createWireReader(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let offset = 0;
