@@ -54,9 +54,9 @@ export const findSavedQuestion = (text: string): SavedQuestion | undefined =>
     [id, title.en, title.zh].some((name) => normalizeTitle(name) === normalizeTitle(text)),
   );
 
-/** Part of the titles; terms that stand in more of them do not distinguish questions. */
+/** Part of the titles; terms that occur in more of them do not distinguish questions. */
 const MAX_TITLE_PART = 1 / 4;
-/** Length from which the beginning of a term is as good as the term: propose, proposal. */
+/** Length from which the beginning of a term matches the term: `propos`, the stem of propose, matches `proposal`. */
 const MIN_PREFIX_LENGTH = 4;
 
 /** Finds saved questions whose titles share words with a text, best first. */
