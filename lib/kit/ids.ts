@@ -4,6 +4,7 @@ import type { Ids } from "./platform.ts";
 
 /** Ids whose random bytes are generated together, since one call costs as much as the rest of an id. */
 const IDS_PER_POOL = 256;
+/** The sequence of a UUIDv7 has 32 bits here. */
 const SEQUENCE_END = 0x1_0000_0000;
 
 /**
@@ -31,6 +32,7 @@ export function risingIds(random: () => number = Math.random): Ids {
         // The lower half leaves room for two thousand million further ids.
         sequence = Math.floor(random() * (SEQUENCE_END / 2));
       } else if (++sequence === SEQUENCE_END) {
+        // The ids still rise, although their time is then ahead of the clock.
         moment++;
         sequence = 0;
       }

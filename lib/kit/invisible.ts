@@ -17,14 +17,16 @@ const PART_OF_TEXT = [
   "(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F])\\u200D(?=\\p{Extended_Pictographic})",
   // The flag of a region, whose code is a few tags.
   "(?<=\\u{1F3F4}[\\u{E0030}-\\u{E0039}\\u{E0061}-\\u{E007A}]{0,6})[\\u{E0030}-\\u{E0039}\\u{E0061}-\\u{E007A}\\u{E007F}]",
+  // Between two letters that join.
   `(?<=[${JOINING}])[\\u200C\\u200D](?=[${JOINING}])`,
+  // After a mark of such a script, for example its virama, or before one.
   `(?<=(?=\\p{M})[${CONJUNCT}])[\\u200C\\u200D]`,
   `(?<=[${CONJUNCT}])[\\u200C\\u200D](?=(?=\\p{M})[${CONJUNCT}])`,
 ].join("|");
 
 /**
  * Matches control characters and invisible characters, by which two names that look alike could differ. Emoji sequences and
- * the joiners that a script needs are allowed.
+ * the joiners that a script needs are allowed. U+2800 is the empty Braille pattern; U+FFF9 to U+FFFB enclose annotations.
  */
 export const INVISIBLE = new RegExp(
   `(?!${PART_OF_TEXT})[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\uFFF9-\\uFFFB]`,

@@ -48,6 +48,7 @@ function countQuotes(value: unknown, depth: number): number {
   return count;
 }
 
+/** Character code of `"`. */
 const QUOTE = 34;
 
 function countQuoteCharacters(text: string): number {
@@ -60,6 +61,7 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],]/g;
 
 /** Rejects a repeated member in valid JSON. */
 function rejectRepeatedMember(text: string): void {
+  /** The open objects, with the names of their members so far, and open arrays as null. */
   const containers: (Set<string> | null)[] = [];
   let isNameNext = false;
   for (const [token] of text.matchAll(TOKEN)) {
