@@ -14,6 +14,7 @@ export async function openLlm({ provider, ...access }: LlmChoice): Promise<Llm> 
   return trackProblem(openAiLlm(provider === "openai" ? access : { ...access, baseUrl: provider }));
 }
 
+/** Remembers why the last call failed. A call whose client stopped waiting (`LlmUnwanted`) is no failure of the model. */
 function trackProblem({ model, complete }: Llm): Llm {
   let problem: string | null = null;
   return {
