@@ -9,6 +9,7 @@ import type { Capability } from "./capability.ts";
 
 /** Dependencies of the operations; a host lacks some of the optional ones. */
 export interface OperationsDeps extends ChangesDeps {
+  /** Storage of reports and retrospectives; without it none are written. */
   evolved?: EvolvedFiles | undefined;
   /** Address of the console without a slash at its end, for links in notifications. */
   publicUrl?: string | undefined;

@@ -64,6 +64,7 @@ export function createEventStream(
         disconnected.abort();
       },
     },
+    // Nothing is read before the client reads.
     { highWaterMark: 0 },
   );
 }

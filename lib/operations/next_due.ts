@@ -82,6 +82,7 @@ async function findNextLimit(deps: OperationsDeps): Promise<number> {
   return Math.min(pending, approved);
 }
 
+/** Returns the next such time of the changes of a status; `notified`: sort key of the last change whose expiry was announced. */
 async function findFirstLimit(
   { store }: OperationsDeps,
   status: WaitingStatus,

@@ -73,6 +73,7 @@ export async function readState(deps: OperationsDeps): Promise<State> {
   const { goals, effect, memory, reliability, need, values } = figures;
   return {
     tick,
+    // E, M, R and N.
     ...values,
     dimensions: { E: effect, M: memory, R: reliability, N: need },
     goals,

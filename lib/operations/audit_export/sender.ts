@@ -45,6 +45,7 @@ const MAX_BYTES = 1_000_000;
 /** Entries of the first read, which fit in a request: an entry has 64 KiB at most. Each later read doubles the entries so far. */
 const FIRST_READ = 10;
 const MAX_ANSWER_BYTES = 64 * 1024;
+const BACKS_OFF = true;
 const NO_STORE = "the store cannot be used";
 
 /** Exports continuously, in a long-running process. */
@@ -60,7 +61,7 @@ export const createPromptedAuditExport = (deps: OperationsDeps, options: AuditEx
     deps,
     createAuditSender(deps, options, new AbortController().signal),
     options.times ?? SEND_TIMES,
-    true,
+    BACKS_OFF,
   );
 
 function createAuditSender(
@@ -142,6 +143,7 @@ async function readBatch({ store, clock, integrity }: OperationsDeps, after: num
   return batch();
 }
 
+/** One request: `now` and `timeout` in milliseconds. */
 interface Attempt {
   url: string;
   headers: Readonly<Record<string, string>> | undefined;
