@@ -120,6 +120,7 @@ function createFactReader({ store, sha256, product }: LogReaderDeps, entries: re
   };
 }
 
+/** Returns the data of a change whose record is missing, so that projections go on. */
 const erasedChange = (change_id: string): ProjectedChange => ({
   change_id,
   tenant_id: "erased",
