@@ -145,6 +145,7 @@ export async function writeCompacted(
       chunkBytes: SLICE_BYTES,
       between: flush,
     });
+    // `visit` ends the scan early only if the work is cancelled.
     if (end < segment.bytes) return await discard(files, compacted);
     if (live.size > 0) throw new StoreDamaged(segment.path, live.first(), "a record should begin here");
     compacted.reserved = compacted.bytes;

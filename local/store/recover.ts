@@ -124,7 +124,7 @@ async function isSealing(files: Files, paths: Paths, newest: Segment): Promise<b
   return store === newest.header.store && segment === newest.header.segment + 1 && after === newest.last;
 }
 
-/** Reads the id of the store from a journal file. */
+/** Reads the id of the store from a journal file. Only its header is read, so it needs no file number: 0. */
 async function readStoreId(files: Files, path: string): Promise<string> {
   const { fd, header } = await openSegment(files, path, 0, "read");
   await files.close(fd);
@@ -193,6 +193,7 @@ function prepareTakeover(
   };
 }
 
+/** Requires that the state file is of the same store as the journal, and not of a later commit unless a loss is known. */
 function checkState(
   state: State,
   { store, sequence, last }: Pick<ExaminedStore, "store" | "sequence" | "last">,
@@ -245,9 +246,9 @@ async function beginJournal(
   return segment;
 }
 
-/** Writes a torn end to a separate file, durably; returns its path. */
-async function saveTornEnd(files: Files, paths: Paths, torn: Buffer, earlier: readonly number[]): Promise<string> {
-  const path = paths.torn((earlier.at(-1) ?? 0) + 1);
+/** Writes a torn end durably to a file with the number after those of earlier torn ends; returns its path. */
+async function saveTornEnd(files: Files, paths: Paths, torn: Buffer, usedNumbers: readonly number[]): Promise<string> {
+  const path = paths.torn((usedNumbers.at(-1) ?? 0) + 1);
   await replaceFile(files, path, [torn]);
   return path;
 }
