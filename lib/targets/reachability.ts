@@ -2,8 +2,8 @@
 import type { TargetReports } from "./observe_system.ts";
 
 /**
- * Remembers why the last call of a system failed, and logs when the system fails and when it can be used again; not while
- * `failsOtherwise`, since another tracker of the system has logged its failure then.
+ * Remembers why the last call of a system failed, and logs when the system fails and when it can be used again. While
+ * `failsOtherwise` returns true it logs nothing: another tracker of the system has logged the failure.
  */
 export function trackReachability(system: string, log: TargetReports["log"], failsOtherwise = () => false) {
   let problem: string | null = null;
