@@ -26,17 +26,18 @@ export const openStore = (
 
 /** Opens a file store and locks it. `onReadOnly` is called when the store accepts no more writes until a restart. */
 export async function openFile(state: string, log: Log, onReadOnly?: () => void): Promise<Store> {
-  const door = createOwnerCommands();
+  // Only the owner of the lock can write, so it also serves the commands that move the store.
+  const ownerCommands = createOwnerCommands();
   if ((await stat(state).catch(() => undefined))?.isDirectory())
     throw new Error(`--state ${state} is a folder: name a file in it`);
-  const lock = await acquireLock(state, undefined, door.accept).catch((error: NodeJS.ErrnoException) => {
+  const lock = await acquireLock(state, undefined, ownerCommands.accept).catch((error: NodeJS.ErrnoException) => {
     if (error.syscall !== "mkdir") throw error;
     throw new Error(`--state ${state}: the folder cannot be created: ${error.message}`, { cause: error });
   });
   try {
     const store = await prefixErrors(`--state ${state}`, openFileStore({ path: lock.path, log, onReadOnly }));
-    door.open(store.bulk!);
-    return { ...store, close: () => door.close().then(store.close).finally(lock.release) };
+    ownerCommands.open(store.bulk!);
+    return { ...store, close: () => ownerCommands.close().then(store.close).finally(lock.release) };
   } catch (error) {
     await lock.release();
     throw error;

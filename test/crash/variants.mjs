@@ -12,7 +12,7 @@ export const VARIANTS = [
     "nothing removed",
     "",
     "local/open_store.ts",
-    "  const lock = await acquireLock(state, undefined, door.accept)",
+    "  const lock = await acquireLock(state, undefined, ownerCommands.accept)",
     "$&",
   ],
   [
@@ -55,7 +55,7 @@ export const VARIANTS = [
     "starts in three seconds",
     "slow",
     "local/open_store.ts",
-    "  const lock = await acquireLock(state, undefined, door.accept)",
+    "  const lock = await acquireLock(state, undefined, ownerCommands.accept)",
     `${pauseCode(3000)}\n$&`,
   ],
 ];
