@@ -26,7 +26,7 @@ export interface ConnectionOptions {
 export interface ServiceConnection {
   client: Client;
   url: string;
-  /** The secret of an agent, or one that opens reads. */
+  /** The secret of an agent, or else the read token; `countersign mcp` sends it as a bearer token. */
   bearer: string | undefined;
   /** Kind of the token that is sent. */
   token: "admin" | "agent" | "read" | undefined;
@@ -42,6 +42,7 @@ export function connect(
   const url = parseAddress(urlOption ?? (env["SVC_URL"] || DEFAULT_URL));
   const admin = readSecretOption("--token-file", tokenFile, "SVC_ADMIN_TOKEN", env);
   const agent = readSecretOption("--agent-token-file", agentTokenFile, "SVC_AGENT_TOKEN", env);
+  // No option has the read token, only the variable.
   const read = readSecretOption("", undefined, "SVC_READ_TOKEN", env);
   if (admin !== undefined && agent !== undefined)
     throw new UsageError(
@@ -52,6 +53,7 @@ export function connect(
     ...(agent && { Authorization: `Bearer ${agent}` }),
     ...(read && { "X-Svc-Read-Token": read }),
   };
+  // A URL has an IPv6 address in brackets.
   if (Object.keys(headers).length > 0 && url.protocol === "http:" && !isLoopback(url.hostname.replaceAll(/[[\]]/g, "")))
     warn(`${url.origin} is reached without TLS: others on the way can read the token`);
   const baseUrl = url.href.replace(/\/$/, "");
