@@ -29,7 +29,7 @@ export type Draft = Record<DraftField, string> & {
 export const splitDraft = (draft: Draft): readonly Draft[] =>
   draft.sets?.map((entry) => ({ ...draft, ...entry, sets: undefined })) ?? [draft];
 
-/** Adds a target; a draft with two targets is a plan. */
+/** Adds a target; a draft with two targets is a plan, whose name (`target`) is then typed. */
 export function addEntry(draft: Draft): Draft {
   const { tenant_id, target, value, sets = [{ tenant_id, target, value }] } = draft;
   const next = { tenant_id: sets.at(-1)!.tenant_id, target: "", value: "" };
@@ -38,7 +38,7 @@ export function addEntry(draft: Draft): Draft {
 
 /** Removes a target; a draft with one target is not a plan. */
 export function removeEntry(draft: Draft, index: number): Draft {
-  const sets = draft.sets!.filter((_, at) => at !== index);
+  const sets = draft.sets!.filter((_, position) => position !== index);
   return sets.length > 1 ? { ...draft, sets } : { ...draft, ...sets[0]!, sets: undefined };
 }
 
@@ -57,7 +57,7 @@ const copyContent = ({ kind, kpi, value, sets }: Change) => ({
   sets: sets?.map((entry) => ({ ...entry, value: formatValue(kind, entry.value) })),
 });
 
-/** Drafts the content of a change again, for another proposer. */
+/** Drafts the content of a change again, for another proposer. Unstated fields and the default tier stay empty. */
 export const draftFromChange = (change: Change, proposer: string): Draft => ({
   ...copyContent(change),
   tenant_id: change.tenant_id,
@@ -90,9 +90,9 @@ export const draftCurrentValue = (change: ChangeDetail, current: TargetValue, na
   value: formatValue(change.kind, current?.value),
 });
 
-/** Returns the fields of the request; empty ones are left out. */
+/** Returns the fields of the request; empty ones are left out. `apply_when` is sent as typed if it is no time. */
 export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: Draft): Fields {
-  const at = new Date(apply_when);
+  const applyTime = new Date(apply_when);
   const entries = sets?.map(({ tenant_id, target, value: text }) => {
     const { json } = parseValue(kind, text);
     return {
@@ -104,7 +104,7 @@ export function makeProposalFields({ sets, kind, apply_when, value, ...texts }: 
   return {
     ...Object.fromEntries(Object.entries(texts).map(([field, text]) => [field, text.trim() || undefined])),
     kind,
-    apply_when: Number.isNaN(at.getTime()) ? apply_when || undefined : at.toISOString(),
+    apply_when: Number.isNaN(applyTime.getTime()) ? apply_when || undefined : applyTime.toISOString(),
     value: sets ? undefined : parseValue(kind, value).json,
     sets: entries && JSON.stringify(entries),
   };

@@ -14,7 +14,7 @@ class Fault extends Error {
   }
 }
 
-/** Returns "Line 1, column 34: …"; undefined for JSON. */
+/** Returns "Line 1, column 34: …"; undefined for valid JSON. */
 export function findJsonFault(text: string): string | undefined {
   try {
     const end = skipSpace(text, readValue(text, skipSpace(text, 0)));
