@@ -16,7 +16,10 @@ const isLower: IsNarrower = (before, after) =>
 const isLowerCount: IsNarrower = (before, after) => isIntegerAtLeast(after, 1) && isLower(before, after);
 /** KPIs of which a lower value is better, if the intent does not name them. */
 const DOWN_IS_GOOD: readonly string[] = ["sales_cycle_days_p50", "incident_rate"];
-/** Checks that KPI floors were only added, or moved in the direction that is better for their KPI. */
+/**
+ * Checks that KPI floors were only added, or moved in the direction that is better for their KPI. Without the intent the
+ * direction is not known, so any move passes.
+ */
 const isHigher: IsNarrower = (before = {}, after = undefined, directions = undefined) =>
   isObject(before) &&
   isObject(after) &&
@@ -36,6 +39,7 @@ const RULES: ReadonlyMap<string, IsNarrower> = new Map<string, IsNarrower>([
   ["max_per_day", isLowerCount],
   ["max_open", isLowerCount],
   ["kpi_floor", isHigher],
+  // Times in RFC 3339 and UTC sort as text.
   ["until", (before, after) => typeof before === "string" && typeof after === "string" && after <= before],
 ]);
 
