@@ -25,7 +25,7 @@ const requiredRollouts = Number(options.rollouts ?? (options.short ? 12 : 1000))
 const deadline = performance.now() + Number(options.minutes ?? 30) * 60_000;
 
 const SLOTS = options.short || options.prove ? 12 : 32;
-/** Maximum time until a kill; longer if no rollout advanced before the last ones. */
+/** Maximum time until a kill. Each kill before which no rollout advanced raises it by half, up to MAX_KILL_AFTER_MS. */
 const KILL_AFTER_MS = options.short || options.prove ? 1500 : 2500;
 const MAX_KILL_AFTER_MS = 60_000;
 /** Pause of a slot between two steps. */
@@ -38,7 +38,7 @@ const LIMITS_MS = {
 };
 const SECRET = "the feeder's secret";
 const FEEDER = "agent:analytics";
-/** Operations whose durable lease is the order of a share. */
+/** Operations whose durable lease orders a larger share; they are counted at each kill. */
 const ORDERS = ["apply", "stage"];
 const STEPS = [
   { share: 1000, advance: "budget", min_hours: 0 },
@@ -51,6 +51,7 @@ const STAGES = JSON.stringify({
   watch: [{ kpi: "conversion", kind: "binary", good: "up", allowed: 0.05 }],
 });
 const EVERYBODY = 10_000;
+/** Returns the share of a step, of 10,000 users; the step after the last one reaches everybody. */
 const findShare = (step) => STEPS[step]?.share ?? EVERYBODY;
 
 /** The content of a file without a rollout; parsing and rendering would change its bytes. */
@@ -98,7 +99,7 @@ async function readShare(slot) {
   return flag.defaultVariant === "on" ? EVERYBODY : undefined;
 }
 
-/** Returns the slot and the logged share of each change. */
+/** Returns the slot, the logged share and the step of each change; the step is -1 before the apply. */
 function foldEntries(entries) {
   const changes = new Map();
   for (const { event_type, change_id, detail } of entries) {
@@ -163,6 +164,7 @@ async function compare() {
   }
 }
 
+/** Returns the totals of 100,000 users of whom `share` of 10,000 are treated, for the success rates of both groups. */
 const totals = (share, [treated, control]) => {
   const n = (100_000 * share) / EVERYBODY;
   const others = 100_000 - n;
@@ -225,9 +227,9 @@ function newSlot(slot) {
     if (!rollout.isByHand) advanceCount++;
     rollout = undefined;
   };
-  /** Runs steps until the service is gone, or, if `isOver`, until the current rollout ends. */
-  const run = async (service, isOver) => {
-    while (faults.length === 0 && !service.killed && !(isOver && !rollout)) {
+  /** Runs steps until the service is gone, or, with `untilEnd`, until the current rollout ends. */
+  const run = async (service, untilEnd) => {
+    while (faults.length === 0 && !service.killed && !(untilEnd && !rollout)) {
       try {
         await act(service);
       } catch (error) {
