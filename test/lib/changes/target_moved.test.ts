@@ -23,6 +23,7 @@ test.each([
       message: `the target holds ${other} now, and held no change at the consent${state === "warn" ? "" : "; ana may revoke it, and it is proposed again"}`,
     });
     const { status, body } = await api.act("apply", change_id);
+    // No change was in force on the target at the consent.
     const moved = { before: null, now: other };
     if (state === "block") {
       expect([status, body.code, body.target_owner]).toEqual([409, "target_moved", moved]);

@@ -6,21 +6,22 @@ import type { Tally } from "./scenario.ts";
 
 /** Removes actions from a failing scenario as long as the rest still fails. */
 async function shrink(seed: number, actions: readonly Action[]): Promise<Action[]> {
-  const fails = async (kept: readonly Action[]): Promise<boolean> =>
-    runScenario(seed, kept, new Map()).then(
+  const fails = async (candidate: readonly Action[]): Promise<boolean> =>
+    runScenario(seed, candidate, new Map()).then(
       () => false,
       () => true,
     );
   let remaining = [...actions];
   for (let size = Math.ceil(remaining.length / 2); ; size = Math.ceil(size / 2)) {
     for (let start = remaining.length - size; start >= 0; start -= size) {
-      const candidate = remaining.toSpliced(start, size);
-      if (await fails(candidate)) remaining = candidate;
+      const shorter = remaining.toSpliced(start, size);
+      if (await fails(shorter)) remaining = shorter;
     }
     if (size <= 1) return remaining;
   }
 }
 
+// The ranges of the short, the long and the full run, in tests of 500 scenarios each.
 test.each(histories([1, 12], [13, 200], [13, 2000], 500))(
   "the service and the model agree on mandates in scenarios %i to %i",
   async (from, to) => {

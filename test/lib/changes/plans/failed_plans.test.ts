@@ -44,6 +44,7 @@ test("a failed plan whose rollback a crash interrupted is rolled back, and is no
   systemB.faults.push("lost answer");
   expect((await api.act("apply", id)).status).toBe(502);
   clock.advance(2 * MINUTE);
+  // `edits` run at the next writes to a system.
   for (const { edits } of [systemA, systemB])
     edits.push(() => {
       hasCrashed = true;

@@ -43,17 +43,18 @@ test("only the edited entry of a plan is restored, and the log names it", async 
   const { api, systems, id, edit, restore, readRestores, values, episodes } = await openWithAppliedPlan();
   edit(A2);
   const { status, body } = await restore({ note: "Edited by hand." });
-  const set = { tenant_id: "t1", target: "a/2" };
+  const restoredKey = { tenant_id: "t1", target: "a/2" };
   expect([status, body.adapter]).toEqual([
     200,
-    { name: "a", result: "restored", sets: [{ ...set, name: "a", result: "restored" }] },
+    { name: "a", result: "restored", sets: [{ ...restoredKey, name: "a", result: "restored" }] },
   ]);
   expect([values(), systems.writes]).toEqual([SET, [["a/2"]]]);
   expect(await readRestores()).toMatchObject([
     {
+      // The name of the plan.
       target: "release.7",
       status: "applied",
-      sets: [{ ...set, replaced_digest: sha256("7"), adapter: { name: "a", result: "restored" } }],
+      sets: [{ ...restoredKey, replaced_digest: sha256("7"), adapter: { name: "a", result: "restored" } }],
       actor: "ops",
       note: "Edited by hand.",
     },
@@ -76,7 +77,7 @@ test("an entry that belongs to a later change, or was rolled back, is not restor
   const rejected = await restore();
   expect(toError(rejected)).toEqual([400, "illegal_transition"]);
   expect(rejected.body.error).toContain("a/1");
-  // The rollback fails on a, so it restores only the entry on b.
+  // The rollback fails on a twice, for its entries together and for a/2 alone, so it restores only the entry on b.
   systems.get("a")!.faults.push("rejected", "rejected");
   expect(toError(await api.act("rollback", id))).toEqual([502, "adapter_failed"]);
   edit(B1);
@@ -123,6 +124,7 @@ test.each([
 
 test("an entry with a contested value is not restored, and the others are", async () => {
   const { api, edit, restore, values, id } = await openWithAppliedPlan();
+  // A value is contested after three restores within an hour.
   for (let index = 0; index < 3; index++) {
     edit(A1, `${index + 10}`);
     expect((await restore()).status).toBe(200);

@@ -30,7 +30,9 @@ test("a feed replaces the newest value and leaves the first one", () => {
   });
 });
 
-test.each<[string, Record<string, number>, Record<string, KpiGoal>, KpiGoal | undefined]>([
+test.each<
+  [title: string, firstValues: Record<string, number>, intentKpis: Record<string, KpiGoal>, goal: KpiGoal | undefined]
+>([
   [
     "of the intent comes first",
     { a: 5 },
@@ -38,6 +40,7 @@ test.each<[string, Record<string, number>, Record<string, KpiGoal>, KpiGoal | un
     { baseline: 1, target: 2, weight: 3 },
   ],
   ["is a fifth above the first value", { a: 10 }, {}, { baseline: 10, target: 12, weight: 1 }],
+  // Without a goal in the intent, down is good for `incident_rate` and `sales_cycle_days_p50` only.
   ["is a fifth below it where down is good", { incident_rate: 10 }, {}, { baseline: 10, target: 8, weight: 1 }],
   ["of a negative value goes up as well", { a: -10 }, {}, { baseline: -10, target: -8, weight: 1 }],
   ["is unknown without a feed", {}, {}, undefined],
@@ -47,7 +50,7 @@ test.each<[string, Record<string, number>, Record<string, KpiGoal>, KpiGoal | un
   expect(findGoal(kpi, feedValues(values), intentWith(kpis))).toEqual(goal);
 });
 
-test.each<[string, KpiGoal | undefined, 1 | -1]>([
+test.each<[kpi: string, goal: KpiGoal | undefined, direction: 1 | -1]>([
   ["a", undefined, 1],
   ["sales_cycle_days_p50", undefined, -1],
   ["incident_rate", { baseline: 1, target: 2, weight: 1 }, 1],
@@ -70,12 +73,13 @@ test("a deadline with a date only ends at the end of that day", () => {
 
 /** Its floor is 0, as far below the baseline as the target is above it. */
 const GOAL = { baseline: 10, target: 20, weight: 1 };
-test.each<[string, number, KpiGoal, number | null, string | null]>([
+test.each<[title: string, value: number, goal: KpiGoal, attainment: number | null, reason: string | null]>([
   ["half at its baseline", 10, GOAL, 0.5, null],
   ["full at its target", 20, GOAL, 1, null],
   ["full beyond its target", 25, GOAL, 1, null],
   ["nothing at its floor", 0, GOAL, 0, null],
   ["nothing below its floor", -5, GOAL, 0, null],
+  // Two of the five from the baseline to the target: 0.5 + 0.5 · 2 / 5.
   ["in proportion where down is good", 8, { baseline: 10, target: 5, weight: 1 }, 0.7, null],
   ["not where its target is its baseline", 10, { ...GOAL, target: 10 }, null, "its target is its baseline"],
   [
