@@ -20,8 +20,9 @@ test("no text opens a fence of Markdown", () => {
   expect(quote("```\nrm -rf\n~~~~")).toBe("“''' rm -rf ''''”");
 });
 
-test("a long text is shortened with a mark, and stays well-formed", () => {
+test("a long text is shortened with an ellipsis, and stays well-formed", () => {
   expect(quote("abcdef", 3)).toBe("“abc…”");
+  // The emoji is two UTF-16 code units, which a cut must not part.
   expect(quote("ab😀", 3)).toBe("“ab…”");
   expect(quote("abc", 3)).toBe("“abc”");
 });
@@ -30,6 +31,7 @@ test.each(["ana", "ana@acme.example", "llm:gpt-5", "陈", "t-100"])("%s is a sin
   expect(label(name)).toBe(name);
 });
 
+// A label has at most 100 characters.
 test.each(["Ana Lee", "ana, approved by bo", "ana:\u00a0yes", "ana\u202e", "", "a".repeat(101)])(
   "%o could be read as more than a name, and is quoted",
   (name) => {

@@ -15,7 +15,7 @@ const DOCUMENT = buildServedDocument({ product });
 const inputSchema = ({ input }: Pick<(typeof endpoints)[number], "input">): z.ZodType =>
   typeof input === "function" ? input({ product } as unknown as Deps) : input;
 
-/** Matches a verb and a noun. */
+/** Matches two to four words in camel case: a verb and a noun. */
 const ID = /^[a-z]+(?:[A-Z][a-z]+){1,3}$/;
 
 test("a declaration that is incomplete or whose example has other fields does not compile", () => {
@@ -39,6 +39,7 @@ test("a declaration that is incomplete or whose example has other fields does no
   const withoutExample: Declaration<typeof input> = { ...rest, operation, description };
   // @ts-expect-error a count is no text
   const withTextAsCount: Declaration<typeof input> = { ...complete, example: { count: "one" } };
+  // Only the compiler tests the declarations; this uses them.
   expect([withoutId, withoutDescription, withoutExample, withTextAsCount]).toHaveLength(4);
 });
 
@@ -49,7 +50,7 @@ test("operation ids are unique, a verb and a noun in at most 24 characters", () 
 });
 
 describe.each(endpoints.map((endpoint) => ({ ...endpoint, name: endpoint.operation })))("$name", (endpoint) => {
-  test("has a title and a description of one or two sentences", () => {
+  test("has a title without a period, and another description with one, both of limited length", () => {
     expect(endpoint.description).toMatch(/^[A-Z].{20,248}[.]$/);
     expect(endpoint.summary).toMatch(/^[A-Z].{3,70}[^.]$/);
     expect(endpoint.description).not.toBe(`${endpoint.summary}.`);

@@ -345,7 +345,10 @@ test("a wrong cached record is used for one try only", async () => {
   expect(pacing.pauses).toHaveLength(1);
 });
 
-/** Like `openService`, over an engine that uses the last commit as its head and does not read records put as new. */
+/**
+ * Like `openService`, over an engine that uses the last commit as its head and does not read records put as new. A record is put
+ * as new with the expected revision 0.
+ */
 function serviceThatTrustsHead() {
   const { shared, ...rest } = openService();
   const lastCommits: (string | undefined)[] = [];
@@ -407,6 +410,7 @@ test("a record that is put as new is not read; a conflict shows if it exists", a
   await decide(putNew("a"));
   trips();
   await Promise.all([decide(putNew("b")), decide(putNew("c"))]);
+  // The head and the commit.
   expect(trips()).toBe(2);
   write("d", "there");
   const results = await Promise.allSettled([decide(putNew("d")), decide(putNew("e"))]);
@@ -426,6 +430,7 @@ test("a record that is presumed new is not read, and is replaced if it exists", 
   await decide(put("a"));
   trips();
   await decide(put("b"));
+  // The head and the commit.
   expect(trips()).toBe(2);
   write("c", "there");
   await decide(put("c"));
