@@ -46,7 +46,7 @@ const computeKeyId = (name: string, { raw }: SigningKey, type: number): Buffer =
 const formatVkey = (name: string, key: SigningKey, type: number): string =>
   `${name}+${computeKeyId(name, key, type).toString("hex")}+${Buffer.concat([Buffer.of(type), key.raw]).toString("base64")}`;
 
-/** Adds a witness's cosignature to each checkpoint of a certificate, as the text of the protocol defines it. */
+/** Adds a witness's cosignature of 2027-01-15T08:00:00Z to each checkpoint of a certificate, as the protocol's text defines it. */
 function addCosignature(text: string, name: string, key: SigningKey, at = 1_800_000_000n): string {
   const time = Buffer.alloc(8);
   time.writeBigUInt64BE(at);
@@ -158,6 +158,7 @@ test("a certificate shows content, approvers, their keys, and every later step",
     findings: [],
     remarks: [KEYS_FROM_LOG_REMARK],
   });
+  // Entry 1 is the intent; 2 and 8 are the proposals of ui.other.
   expect(
     report.steps.map(({ entry, event, decision, name, note, key }) => [entry, event, decision, name, note, !!key]),
   ).toEqual([

@@ -63,12 +63,13 @@ test("`whoami` fails with a token that the service does not know", async () => {
       out: expect.stringContaining("nobody"),
       err: "countersign: the token is not known here\n",
     });
+  // A service without an admin token checks none.
   const withoutTokens = await openCommandLine();
   expect(await withoutTokens.call(["whoami"], { env: { SVC_ADMIN_TOKEN: TOKEN } })).toMatchObject({ code: 0 });
 });
 
 describe("a call with wrong arguments exits with code 2 and names the remedy", () => {
-  test.each<[string, string[], string]>([
+  test.each<[title: string, argv: string[], reported: string]>([
     ["an unknown verb", ["aprove", "chg_1"], "Did you mean approve?"],
     ["an unknown option", [...PROPOSE, "--summery", "x"], "Did you mean --summary?"],
     ["an unknown option like no other", ["state", "--person", "x"], "unknown option '--person'\n(see --help"],

@@ -34,7 +34,7 @@ test("`intent test` exits with code 1 if a scenario fails, and shows the differe
   expect([code, out]).toEqual([1, expect.stringContaining(`${path}:1: status expected 404, got 200\n`)]);
 });
 
-test.each([
+test.each<[file: string, scenarios: string, overrides: Record<string, unknown>, message: RegExp]>([
   ["scenarios", "- nam: x", {}, /^countersign: \S+scenarios\.yaml: line 1, scenario 1: .* did you mean name\?/],
   ["intent", scenario(200), { version: 1 }, /^countersign: \S+intent\.json: version must be text/],
 ])("intent test names the file of invalid %s", async (_, scenarios, overrides, message) => {
@@ -51,10 +51,12 @@ test("`intent test` with its arguments in the wrong order names the right order"
 test("`intent diff` exits with code 1 if the new intent allows more, otherwise with 0", async () => {
   const folder = await temporaryFolder();
   const [wide, narrow] = [join(folder, "wide.json"), join(folder, "narrow.json")];
+  // The default manifest has version 2026.11 and update epoch 3, and no time limit of consents.
   await writeFile(wide, JSON.stringify(manifest({ update_epoch: 4 })));
   await writeFile(narrow, JSON.stringify(manifest({ policy: { consent_ttl_hours: 72 } })));
   const { call } = await openCommandLine({ intent: null });
   const sentence = "A change without consent now waits as long as it takes; it was 72 hours.";
+  // `+` marks a difference that allows more, `-` one that allows less.
   expect(await call(["intent", "diff", narrow, wide])).toEqual({ code: 1, out: `+ ${sentence}\n`, err: "" });
   const { code, out } = await call(["intent", "diff", narrow, wide, "--json"]);
   expect([code, JSON.parse(out)]).toEqual([

@@ -1,6 +1,7 @@
 /**
  * Makes each call of the file layer fail once, or be the last before a crash; then opens the store again and compares its
- * content. The short run tests every 21st call, the long one every sixth, and the full one every call.
+ * content. The short run tests every 21st call, the long one every sixth, and the full one every call. `runWithFaultAtEachCall`
+ * returns the number of calls of the scenario, so that a scenario with too few calls is noticed.
  */
 import { expect, test } from "vitest";
 import { rounds } from "../../support/run_length.ts";
@@ -18,6 +19,7 @@ import {
 import { seededRandom } from "./model.ts";
 import { simulatedDisk } from "./simulated_disk.ts";
 
+/** Each test begins at another call (`first`), so that the tests together cover more calls. */
 const selectCalls = (first: number): FaultyCalls =>
   rounds({ first, step: 21 }, { first: 1 + (first % 6), step: 6 }, { first: 1, step: 1 });
 

@@ -7,6 +7,7 @@ import { rehashed } from "../../tamper/world.ts";
 
 const GOLDEN = readFileSync("test/golden/files/log.jsonl", "utf8").split("\n").slice(0, 4);
 const ENTRIES = GOLDEN.map((line) => JSON.parse(line) as AuditEntry);
+/** Edits an entry, and leaves all hashes; `rehashed(entries, 0)` recomputes those of all entries. */
 const edit = (at: number, over: Partial<AuditEntry>): AuditEntry[] =>
   ENTRIES.map((entry, index) => (index === at ? { ...entry, ...over } : entry));
 
@@ -17,7 +18,7 @@ function run(lines: readonly (string | AuditEntry)[]) {
     const finding = verifyLine(chain, typeof line === "string" ? line : JSON.stringify(line));
     return finding ? [[finding.line, finding.entry, finding.rule]] : [];
   });
-  return { found, lines: chain.lines, last: chain.last?.id, entry: chain.entry?.id };
+  return { found, lines: chain.lines, continuedEntry: chain.last?.id, lastLineEntry: chain.entry?.id };
 }
 
 const EARLIER = "2020-01-01T00:00:00.000Z";
@@ -68,11 +69,11 @@ test.each<[log: string, lines: (string | AuditEntry)[], found: [line: number, en
 });
 
 test("the last verified entry is known, and none after a line that is not an entry", () => {
-  expect(run(GOLDEN)).toEqual({ found: [], lines: 4, last: 4, entry: 4 });
+  expect(run(GOLDEN)).toEqual({ found: [], lines: 4, continuedEntry: 4, lastLineEntry: 4 });
   expect(run(GOLDEN.with(3, "{}"))).toEqual({
     found: [[4, null, "form"]],
     lines: 4,
-    last: undefined,
-    entry: undefined,
+    continuedEntry: undefined,
+    lastLineEntry: undefined,
   });
 });
