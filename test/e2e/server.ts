@@ -41,12 +41,13 @@ async function bundleWithPackages(built: Promise<string>): Promise<string> {
     format: "esm",
     platform: "node",
     target: "node20.19",
+    // Bundled CommonJS packages call `require`, which an ES module lacks.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
   });
   return outfile;
 }
 
-/** Creates a folder that is removed at the end of the run. */
+/** Creates a folder. It is removed at the end of the run, since test/vitest.config.ts sets `TMPDIR` to a folder of the run. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), "e2e-"));
 }

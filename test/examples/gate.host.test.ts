@@ -19,6 +19,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const SERVICE = "https://gov.acme.example";
 const READ_TOKEN = "a-read-token-of-tests";
 const ADMIN = { "x-svc-admin-token": "an-admin-token-of-tests" };
+/** Commits by the state of their release; nothing proposes the `refused` one. */
 const HEADS = { allowed: "a".repeat(40), waiting: "b".repeat(40), refused: "c".repeat(40) } as const;
 const STATES = Object.keys(HEADS) as (keyof typeof HEADS)[];
 const ISSUER = "https://gitlab.example";
@@ -26,7 +27,7 @@ const ISSUER = "https://gitlab.example";
 let deps: TestDeps;
 let server: Server;
 let url: string;
-/** An issuer of ID tokens, as a runner asks it. */
+/** An issuer of ID tokens, to which the job of GitHub Actions sends its request. */
 let idTokens: Server;
 
 beforeAll(async () => {
@@ -123,8 +124,9 @@ const SHELLS: Record<string, Scripts> = {
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: "x",
       ACTIONS_ID_TOKEN_REQUEST_URL: `${idTokensUrl}/?head=${head}`,
     };
+    // The last step deploys.
     const scripts = (steps as { run?: string }[]).flatMap(({ run }) => run ?? []).slice(0, -1);
-    // The audience is the service's address, which is another one here.
+    // The service accepts tokens for SERVICE only, and the script requests one for GATE_URL, which is a local address here.
     return {
       scripts: scripts.map((script) => script.replace("audience=$GATE_URL", `audience=${SERVICE}`)),
       env: { ...variables, ...tokenRequest, GATE_READ_TOKEN: READ_TOKEN },
@@ -132,6 +134,7 @@ const SHELLS: Record<string, Scripts> = {
   },
   "gitlab.yml": async (head) => {
     const { variables, script, id_tokens } = readYaml("gitlab.yml").deploy;
+    // The last line of the script deploys.
     expect(id_tokens).toEqual({ GATE_TOKEN: { aud: url } });
     const jobVariables = expandVariables(variables, { CI_PROJECT_ID: "42", CI_COMMIT_SHA: head });
     const GATE_TOKEN = await makeToken(head, SERVICE);

@@ -20,8 +20,9 @@ const PROBES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Collections that a read may have projected before it answers, so that the answer contains the newest entries. If the write
- * is rejected, the read answers from the existing rows and reports `behind`.
+ * Collections that a read may have projected before it answers, so that the answer contains the newest entries. `cursors` and
+ * `sightings` are those of the projector itself. If the write is rejected, the read answers from the existing rows and reports
+ * `behind`.
  */
 const PROJECTED: ReadonlySet<string> = new Set([
   "cursors",

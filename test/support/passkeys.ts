@@ -71,6 +71,7 @@ export function passkey(
       const { type = "webauthn.get", origin = origins?.[0] ?? `https://${rp_id}`, flags = 5, client = {} } = changes;
       const { challenge = base64Url(sha256(statement)), rewrite = (text: string) => text } = changes;
       const clientData = rewrite(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...client }));
+      // The signature counter may be any number.
       const flagsAndCounter = Buffer.from([flags, 0, 0, 0, 7]);
       const data = Buffer.concat([sha256(changes.rp_id ?? rp_id), flagsAndCounter]);
       const signed = Buffer.concat([data, sha256(clientData)]);
@@ -100,6 +101,7 @@ const encodeEcdsaSignature = (der: Buffer): Buffer => {
   return Buffer.concat([sshString(r), sshString(der.subarray(6 + r.length))]);
 };
 
+/** Returns the raw key at the end of the SPKI form: 65 bytes of a P-256 point, or 32 bytes of Ed25519. */
 const rawPublicKey = (publicKey: KeyObject, length: number): Buffer =>
   publicKey.export({ type: "spki", format: "der" }).subarray(-length);
 
@@ -129,6 +131,7 @@ export function sshSigner(
     ...(isEcdsa
       ? [sshString("nistp256"), sshString(rawPublicKey(publicKey, 65))]
       : [sshString(rawPublicKey(publicKey, 32))]),
+    // The application of a key on a security key.
     ...(isSecurityKey ? [sshString("ssh:")] : []),
   ]);
   const signMessage = (message: Uint8Array): Buffer => {

@@ -141,6 +141,7 @@ function readParents(): Map<number, number> {
 function readParent(pid: string): [number, number][] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // After the name in parentheses: the state, and the id of the parent.
     const [, parent] = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return [[Number(pid), Number(parent)]];
   } catch {

@@ -85,7 +85,10 @@ describe.skipIf(!browser)("a rollout", () => {
   });
 });
 
-/** Feeds totals of both watched KPIs; `share` of 10,000 users have the new value, and convert at `rate`. The mean latency is 100. */
+/**
+ * Feeds totals of both watched KPIs; `share` of 10,000 users have the new value, and convert at `rate`. The mean latency is 100,
+ * with a variance of 2,000.
+ */
 async function feed(
   change_id: string,
   step: number,

@@ -12,7 +12,7 @@ interface Answer<T> {
   data: T;
 }
 
-/** Starts Prometheus with a configuration, checks the scraped metrics, the alert rules and the dashboard, and stops it. */
+/** Starts Prometheus with a configuration, checks a scraped metric, the alert rules and the dashboard, and stops it. */
 export async function checkScraping(machine: Machine, configuration: string): Promise<void> {
   const file = machine.path("etc/prometheus/prometheus.yml");
   writeFileSync(file, configuration);
