@@ -22,7 +22,10 @@ export const whoami: Verb = {
   },
 };
 
-/** Returns false if the answer shows that the token has no effect, for a token without which the caller may do less. */
+/**
+ * Returns false if the answer shows that the service does not know the token: it describes a caller without the kind or the
+ * permissions of this token.
+ */
 function isKnownToken(token: Session["token"], { kind, authenticated, may }: Caller): boolean {
   if (token === "agent") return kind === "agent";
   if (token === "admin") return authenticated !== null || may.includes("propose");
