@@ -25,7 +25,7 @@ export type Writer =
 export interface CollectionSchema {
   /** The form of an id. */
   key: string;
-  /** The declared type of a record, or `object` for one without a name. */
+  /** The declared type of a record, or `object` for one without a name. `Singles<T>`: each member of `T` is a record under its name. */
   record: string;
   writer: Writer;
   /** Other parts that change records, apart from the sweep of an erasure. */
