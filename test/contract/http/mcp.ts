@@ -39,6 +39,7 @@ export function mcpRules(open: Open): void {
   test("a value that would be rounded is rejected, and null counts as absent for optional fields", async () => {
     const { mcp } = await connect();
     const send = async (fields: string) => {
+      // Written as text, since JavaScript would round the number before it is sent.
       const proposal = `${JSON.stringify(PROPOSAL).slice(0, -1)},${fields}}`;
       const { body } = await mcp.send(
         `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"propose_change","arguments":${proposal}}}`,
