@@ -64,6 +64,7 @@ describe.skipIf(!browser)("the console without a stream, a part or the service",
     });
     await visit(page, service.url, "");
     await freshness(page, "Every 10 s").waitFor();
+    // Gives the page time to reopen the stream too early.
     for (let round = 0; round < 20; round++)
       await page.evaluate(() => fetch("api/product/identity").then((answer) => answer.text()));
     expect(opened).toBe(1);
