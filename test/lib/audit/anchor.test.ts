@@ -67,6 +67,7 @@ test("a clock that was set back delays neither checkpoints nor the anchor", asyn
   state.problem = "away";
   await maintainCheckpoint(deps);
   state.problem = undefined;
+  // By this clock neither the second of a checkpoint nor the minute of a retry is over.
   deps.clock.advance(-3600 * SECOND);
   await lengthen(deps, 1);
   await maintainCheckpoint(deps);
