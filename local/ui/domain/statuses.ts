@@ -26,7 +26,7 @@ const RESOLUTION = {
   withdrawn: "Withdrawn",
   expired: "Expired",
   revoked: "Consent taken back",
-  lapsed: "Lapsed",
+  lapsed: "Lapsed", // approved, and not applied in time
 } as const;
 
 /** The badge of a change; an applied one with drift has its own. */
