@@ -135,6 +135,7 @@ async function readBatch({ store, clock, integrity }: OperationsDeps, after: num
     const count = Math.min(records.length || FIRST_READ, limit - records.length);
     for (const entry of await readLaterEntries(store, after + records.length, count)) {
       const record = logRecord(entry, clock.now(), findTrace(integrity, entry));
+      // A comma separates records.
       bytes += countTextBytes(record) + 1;
       if (bytes > MAX_BYTES && records.length > 0) return batch();
       records.push(record);
