@@ -109,6 +109,7 @@ function createFactReader({ store, sha256, product }: LogReaderDeps, entries: re
     },
     async readTick(entry) {
       if (cycle.after < entry && entry <= cycle.last) return cycle.tick;
+      // The last cycle below this entry, and the first at or after it: up to there the entries belong to the former.
       const [[before], [next]] = await Promise.all([
         store.list("ticks", { after: entryKey(entry), limit: 1, reverse: true }),
         store.list("ticks", { after: entryKey(entry - 1), limit: 1, keysOnly: true }),
