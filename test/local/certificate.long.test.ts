@@ -290,6 +290,7 @@ describe("a defect is reported:", () => {
       const later = { ...entry, timestamp: "2026-01-02T03:04:06.000Z" };
       return Buffer.from(JSON.stringify({ ...later, current_hash: entryHash(later, sha256) })).toString("base64");
     };
+    // An index is the id of an entry minus one: this is the rollback, entry 7.
     const forged = rebuildCertificate(valid, (part) =>
       part.replace(/extra (\S+)(?=\nindex 6\n)/, (_, extra: string) => `extra ${edited(extra)}`),
     );
