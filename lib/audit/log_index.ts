@@ -114,7 +114,7 @@ export function createLogIndex(start: LogEnd, findSubjects: FindSubjects) {
       tentative = durable;
     },
     hasEntry,
-    /** Yields ids of the entries that may match the query, in descending order. */
+    /** Yields ids of the entries that may match the query, in descending order: from `from` down to the one after `to`. */
     *find(query: SubjectQuery, from: number, to: number): Generator<number> {
       const last = Math.max(after, to) + 1;
       for (let id = Math.min(from, tentative.length); id >= last;) {
