@@ -203,6 +203,7 @@ async function commitRun(
     );
   };
   return runTransaction(caller, recordRun, {
+    // The effect has happened already, so its result is recorded even if the clock is behind.
     ignoresClockLag: true,
     prefetch: prefetchOperation(change_id, firstLease.operation),
   });

@@ -147,7 +147,7 @@ export const parseEvent = (entry: Omit<ChangeEvent, "detail"> & { detail: string
 const detailCache = once(() => new Map<string, EventDetail>());
 const MAX_CACHED_DETAILS = 256;
 
-/** Parses the text of a detail; returns an empty object for text that is no JSON object or list. */
+/** Parses the text of a detail; returns an empty object for text that is no JSON object or list. All callers share the result. */
 export function parseDetail(text: string): EventDetail {
   const detail = detailCache().get(text) ?? Object.freeze(parseObject(text));
   if (detailCache().size === MAX_CACHED_DETAILS) detailCache().clear();

@@ -34,7 +34,7 @@ interface PermissionRules {
 
 type PermissionField = keyof z.output<ReturnType<typeof permissionsSchema>>;
 
-/** Fields of actions whose list has another name. */
+/** Fields of actions whose list has another name; the list for accepting a clock is also the one for accepting a loss. */
 const FIELD_BY_ACTION: { readonly [action in PermissionAction]?: PermissionField } = {
   note: "notes",
   accept_loss: "accept_clock",

@@ -24,8 +24,9 @@ export function listPermittedNames(action: PermissionAction, intent: Electorate)
 }
 
 /**
- * Requires that the intent permits an action to a caller. If it names principals, a name that `policy.permissions`
- * lists must be verified; that a name with keys signs is checked with the signature. Errors: 403 `not_permitted`.
+ * Requires that the intent permits an action to a caller. If the intent names principals, a name that `policy.permissions` lists
+ * must be verified. A name with keys is accepted here, since the check of the signature requires it to sign. Errors: 403
+ * `not_permitted`.
  */
 export function requirePermission(action: PermissionAction, claimed: Actor, intent: Electorate): void {
   const permitted = listPermittedNames(action, intent);
@@ -55,6 +56,7 @@ export const listKeylessPermissions = ({ principals, policy }: Electorate): stri
           : [],
       );
 
+/** Returns true if the intent names principals, and neither the request nor a later signature proves the caller's name. */
 const isOnlyClaimed = (claimed: Actor, { principals, policy }: Electorate): boolean =>
   Object.keys(principals).length > 0 &&
   !isVerifiedActor(claimed) &&

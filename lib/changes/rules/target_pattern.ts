@@ -37,7 +37,7 @@ export const matchesPattern = (target: string, pattern: string): boolean =>
 
 /**
  * Returns the part of a target that the last `*` of a pattern matches, or the target if the pattern has none; undefined if it
- * does not match. In one pass, since any caller may send a pattern.
+ * does not match. Any caller may send a pattern, so this takes one pass instead of a regular expression that may backtrack.
  */
 export function matchWildcard(target: string, pattern: string): string | undefined {
   const [begin, ...parts] = normalizeTarget(pattern).split("*") as [string, ...string[]];
