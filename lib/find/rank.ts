@@ -11,7 +11,10 @@ const B = 0.75;
 /** Search terms of the words for a status. */
 const STATUS_TERMS = new Map(STATUSES.map((status) => [status, textTerms(status.replace("_", " "))]));
 
-/** Counts a term in a row; a term that ends in `*` matches every term that begins with it. */
+/**
+ * Counts a term in a row, whose terms are one text with a space before and after each. A term that ends in `*` matches every term
+ * that begins with the part before it.
+ */
 export function countTerm({ terms }: Row, term: string): number {
   const pattern = term.endsWith("*") ? ` ${term.slice(0, -1)}` : ` ${term} `;
   let count = 0;
@@ -48,7 +51,7 @@ export class Ranking {
     for (const [index, term] of this.#terms.entries()) if (countTerm(row, term) > 0) this.#rowCounts[index]!++;
   }
 
-  /** Counts the terms that a row contains; one that names its status counts twice. */
+  /** Counts the terms of the search that a row contains; a term that names the row's status counts twice. */
   countMatches(row: Row): number {
     const statusTerms = STATUS_TERMS.get(row.change.status) ?? [];
     const countMatch = (term: string): number => (statusTerms.includes(term) ? 2 : Math.min(1, countTerm(row, term)));

@@ -19,7 +19,7 @@ export interface ValueTest {
   holds(row: Row, context: Context): boolean;
   /** Names that must be recorded or in the intent. */
   names?: readonly string[] | undefined;
-  /** Tests one moment, in milliseconds; present for dates. */
+  /** Tests one moment, in milliseconds; used only for dates. */
   holdsAt?: ((ms: number) => boolean) | undefined;
 }
 
