@@ -101,7 +101,10 @@ export function rejectAdminToken(request: Request, { adminToken, sha256 }: HttpD
   );
 }
 
-/** Requires a person if a proxy names people. Errors: 403 `person_required`. */
+/**
+ * Requires a person if a proxy names people. `person` is `""` if it named nobody, and undefined in a service without such a proxy.
+ * Errors: 403 `person_required`.
+ */
 export function requireNamed(
   person: string | undefined,
   request: Request,

@@ -52,7 +52,7 @@ export const proposalFields = ({ product }: Pick<ChangesDeps, "product">) => ({
   supersedes: changeId().optional().describe("Id of an earlier change that this one revises."),
 });
 
-/** Checks that a proposal without `promotes` has kind and target. They run although other fields are missing, to report all at once. */
+/** Checks that a proposal without `promotes` has kind and target. `when` runs them although other fields fail: one error lists all. */
 export const proposalChecks = () =>
   (["kind", "target"] as const).map((field) =>
     z.refine<Partial<Record<"promotes" | "kind" | "target", unknown>>>(

@@ -61,6 +61,7 @@ export function createSteppedStream(chunks: Chunks, { before, end }: Steps): Rea
       controller.error(new Error(`the reader took nothing for ${IDLE_MS / 1000} s`));
       void chunks.return(undefined);
     }, IDLE_MS);
+    // Only Node has `unref`, without which the timer would delay the end of the process.
     (idle as { unref?: () => void }).unref?.();
   };
   return new ReadableStream<Uint8Array>(
