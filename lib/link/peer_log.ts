@@ -60,6 +60,7 @@ export function judgeLog(stored: StoredLog | null, reported: CheckpointAnswer, a
   const sameLength = reported.length === stored.length;
   if (sameLength && reported.head !== stored.head)
     return judgeDifference(`the log has another entry ${stored.length} than before`);
+  // `head_at_from`: the head that the peer's log had at the stored length, which this node requested.
   if (reported.head_at_from !== null && reported.head_at_from !== stored.head)
     return judgeDifference(`entry ${stored.length} of the log is not the one that was there`);
   if (stored.root !== null) {

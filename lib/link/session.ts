@@ -162,6 +162,7 @@ export function createSession({ role, self, keys, nonce, mac = portableMac }: Se
         return step;
       }
     },
+    // Only an established session makes the following frames.
     /** Makes the frame of a request. Errors: `RangeError` if it does not fit into a frame. */
     request(id: number, message: string, body: unknown): Uint8Array {
       const payload = toBytes({ id, message, body });
