@@ -2,6 +2,7 @@
  * Splits text into search terms. Chinese, Japanese and Korean have no spaces between words, so each pair of neighbouring
  * characters is a term; other text is split into words without common English endings.
  */
+// The mark ー of long vowels belongs to no script.
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー";
 const WORD = `(?:(?![${CJK}])[\\p{L}\\p{M}\\p{N}])+`;
 /** A sequence of CJK characters, or a word with its parts: `crm.followup`, `ana@acme.example`, `chg_0193`. */
@@ -55,7 +56,7 @@ function wordTerms(token: string): readonly string[] {
   return parts.length > 1 ? [token, ...parts.map(stem)] : [stem(token)];
 }
 
-/** Removes English endings: approve, approves, approved, approving → approv; denies, denied → deny. Texts and queries use it alike. */
+/** Removes English endings: approve, approves, approved, approving → approv; denies, denied → deny; stopped → stop. Texts and queries use it alike. */
 const stem = (term: string): string =>
   term
     .replace(/^([a-z]{2,})(?:ies|ied)$/, "$1y")
