@@ -12,8 +12,9 @@ export const dumpItems = (client: DynamoDbClient): AsyncGenerator<readonly Versi
   dumpVersions({ collections: () => listCollections(client), list: createTableView(client).list });
 
 /**
- * Replaces the empty id of a revision floor by an id that no record has, since the key of an item must not be empty. The floor is a
- * deletion, so it creates no item: its commit stores its revision in the head.
+ * Replaces the empty id of a revision floor by an id that no record has, since the key of an item must not be empty. A floor is
+ * the revision above which a collection numbers new records. It is dumped as a deletion, so it creates no item: its commit stores
+ * its revision in the head.
  */
 export const storedVersion = (version: Version): Version =>
   version.id === "" ? { ...version, id: "\uffff" } : version;
