@@ -20,7 +20,7 @@ const userShare = ({ unit, steps }: Stages, salt: string, step: number): UserSha
   share: steps[step]?.share ?? BUCKETS,
 });
 
-/** Explains why a target system cannot express the splits of a rollout. */
+/** Explains why a target system cannot express the splits of a rollout; undefined if it can. The salt makes no difference to that. */
 export function findStagesProblem(
   system: TargetSystem,
   entry: Entry,
@@ -72,7 +72,7 @@ export function createStages(system: TargetSystem, { effects, read, createAttemp
       const outcome = (await system.resolve?.(entry, advance.attempt, signal)) ?? (await readOutcome());
       if (outcome === "open") return outcome;
       if (outcome === "done") await effects.endAdvance(change, { version: undefined });
-      // A system without `resolve` may still execute the attempt.
+      // A system without `resolve` may still execute the attempt, so its record remains.
       else if (system.resolve) await effects.endAdvance(change, "not_done");
       return undefined;
     },
