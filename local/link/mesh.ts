@@ -48,8 +48,8 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
   const roster = createRoster(self.peer_id);
   const admission = createAdmission();
   const logRejection = createRejectionLog(log, clock);
-  const open = new Set<Connection>();
-  const met = new Set<string>();
+  const openConnections = new Set<Connection>();
+  const connectedPeerIds = new Set<string>();
   let isClosing = false;
 
   const isUp = (peerId: string): boolean => roster.get(peerId) !== undefined;
@@ -69,29 +69,31 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
         establishedAt = timers.now();
         ownDialer?.established(peer.peer_id);
         releaseAdmission(established);
+        // The roster has closed the connection if the peer has another one, or if there are too many peers.
         if (!roster.add(established)) return;
-        met.add(peer.peer_id);
+        connectedPeerIds.add(peer.peer_id);
         log.info("link up", { peer_id: peer.peer_id, instance_id: peer.instance_id, address });
         options.onUp(established);
       },
       onClosed(ended, reason) {
-        open.delete(ended);
+        openConnections.delete(ended);
         releaseAdmission(ended);
         if (isClosing) return;
         const { peer } = ended;
         if (roster.remove(ended)) {
           log.warn("link down", { peer_id: peer!.peer_id, instance_id: peer!.instance_id, address, reason });
           options.onDown(ended);
+          // Another dialer of the same peer may have relied on this connection, and dials now.
           for (const other of dialers) if (other !== ownDialer) other.peerGone(peer!.peer_id);
         } else if (!peer) {
-          // Only the first of a dialer's failures in a row is logged.
           if (role === "server") logRejection(address, reason);
+          // Only the first of a dialer's failures in a row is logged: after it, the dialer's state is "down".
           else if (ownDialer!.state !== "down") log.warn("link cannot be made", { address, reason });
         }
         ownDialer?.ended(establishedAt === undefined ? 0 : timers.now() - establishedAt);
       },
     });
-    open.add(connection);
+    openConnections.add(connection);
     return connection;
   };
 
@@ -135,12 +137,12 @@ export async function openMesh(options: MeshOptions): Promise<Mesh> {
     address: listener?.address ?? null,
     dialers,
     connections: roster.all,
-    connectedSinceStart: met,
+    connectedSinceStart: connectedPeerIds,
     async close() {
       isClosing = true;
       for (const dialer of dialers) dialer.stop();
       const stopped = listener?.close();
-      for (const connection of open) connection.close("this node is stopping");
+      for (const connection of openConnections) connection.close("this node is stopping");
       await stopped;
     },
   };
