@@ -29,10 +29,11 @@ export function collectUniverse(intents: readonly Intent[]): Universe {
   const collect = (rule: unknown, field = ""): void => {
     if (typeof rule !== "object" || rule === null) return;
     for (const [key, inner] of Object.entries(rule)) {
-      const list = Array.isArray(rule) ? field : key;
-      if (typeof inner !== "string") collect(inner, list);
-      else if (TARGETS.has(list)) patterns.add(inner);
-      else if (list === "tenants") tenants.add(inner);
+      // The keys of a list are indexes, so its elements belong to the field that has the list.
+      const name = Array.isArray(rule) ? field : key;
+      if (typeof inner !== "string") collect(inner, name);
+      else if (TARGETS.has(name)) patterns.add(inner);
+      else if (name === "tenants") tenants.add(inner);
     }
   };
   for (const { policy, principals } of intents) {
@@ -57,7 +58,7 @@ function addOverlaps(patterns: readonly string[]): string[] {
   return [...new Set([...patterns, ...beginnings.flatMap((one) => ends.map((other) => one.slice(0, -1) + other))])];
 }
 
-/** Creates a change of a class of targets, to evaluate rules with. */
+/** Creates a change of a class of targets, to evaluate rules with; it has only the fields that these rules read. */
 export const makeChange = ({ target, tenant }: TargetClass, fields: Partial<Change> = {}): Change =>
   ({
     change_id: "",
@@ -73,7 +74,7 @@ export const makeChange = ({ target, tenant }: TargetClass, fields: Partial<Chan
     ...fields,
   }) as unknown as Change;
 
-/** Describes classes of targets, as `price.* except price.eu.* for tenant "t1"`. */
+/** Describes classes of targets, as `price.* except price.eu.* for tenant "t1"`; it completes "Changes of {} may …". */
 export function describeTargetClasses(classes: readonly TargetClass[], { targets: all }: Universe): string {
   const listPatterns = (list: readonly TargetClass[], tenant: string) =>
     list.filter((one) => one.tenant === tenant).map(({ target }) => target);

@@ -1,6 +1,7 @@
 /**
- * Serves commands that move a file store: its owner commits changes of the move state for them, over the socket that locks the
- * store. A request is a line of JSON, and so is the answer. Who can open the socket can also write the files.
+ * Serves the commands that move a file store. Such a command runs in a process of its own and sends each change of the move state
+ * over the socket that locks the store; the store's owner commits it. A request is a line of JSON, and so is the answer. There is no
+ * authentication, since a process that can open the socket can also write the files.
  */
 import type { Socket } from "node:net";
 import { splitLines } from "../../lib/store/move/lines.ts";
@@ -38,6 +39,7 @@ export function createOwnerCommands(patienceMs = PATIENCE_MS): OwnerCommands {
   const serve = async (socket: Socket): Promise<void> => {
     try {
       for await (const line of splitLines(socket)) {
+        // Only the first request has a time limit.
         socket.setTimeout(0);
         const { from, to } = JSON.parse(line) as MoveStateRequest;
         const answer = await bulk!.commit([], { from: from ?? undefined, to: to ?? undefined }).then(

@@ -22,6 +22,7 @@ export function parseProof(text: string): ProvenEntry | string {
   const checkpoint = parseCheckpoint(note);
   if (!checkpoint) return "it has no checkpoint";
   const line = Buffer.from(extra!, "base64");
+  // `parseLine` expects one character for each byte.
   const entry = isUtf8(line) && line.toString("base64") === extra ? parseLine(line.toString("latin1")) : undefined;
   if (!entry || !hasHashes(entry)) return "it has no entry in the exact form that the service writes";
   if (entry.currentHash !== entry.computedHash) return `current_hash does not cover the fields of entry ${entry.id}`;
