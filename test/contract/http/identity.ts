@@ -58,6 +58,7 @@ export function identityRules(open: Open): void {
     }
     const asAgent = await api.post("propose", PROPOSAL, { [HEADER]: await sign({ email: "agent:a" }) });
     expect(asAgent).toMatchObject({ status: 400, body: { code: "invalid_identity" } });
+    // `act` approves as ana, whom this token does not name.
     const other = await api.act("approve", body.change_id, { [HEADER]: await sign({ email: "zoë@acme.example" }) });
     expect(other.body.code).toBe("identity_mismatch");
     expect(other.body.error).toContain(`the person named by the token in ${HEADER}`);
