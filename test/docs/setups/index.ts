@@ -1,4 +1,7 @@
-/** Lists the setups of the documents that need more than a checkout to run: programs, servers, checks of their examples. */
+/**
+ * Lists the setups of documents that are run with the long tests, or need more than a checkout and curl: programs, servers, checks
+ * of their examples.
+ */
 import type { RunEnvironment, DocumentRun } from "../document_run.ts";
 import { clientManual } from "./client.ts";
 import { agents } from "./agents.ts";
