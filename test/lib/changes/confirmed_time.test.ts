@@ -168,7 +168,7 @@ describe("short-lived processes", () => {
   });
 });
 
-describe("the certain time computed from clock samples", () => {
+describe("the confirmed time computed from clock samples", () => {
   /** Makes a sample from the minutes of the monotonic clock and those of the wall clock, which are the same if it is right. */
   const sample = (elapsedMinutes: number, wallMinutes = elapsedMinutes): ClockSample => ({
     at: wallMinutes * MINUTE,

@@ -19,6 +19,7 @@ test.each([
   ["deeper than can be written", nestedLists(20_000), "body is nested too deep to be read"],
   ["with text that is no Unicode", "\ud800", "body holds text that is not well-formed Unicode"],
 ])("a draft whose value is %s is rejected like a client's proposal", async (_, value, reason) => {
+  // This model only opens the service: the one below replaces it, since its input need not be JSON that can be sent.
   const service = await withModel(using({ name: "draft_change", input: "{}" }));
   const results: string[] = [];
   service.deps.llm = {

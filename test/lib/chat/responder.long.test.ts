@@ -102,7 +102,7 @@ describe("topics", () => {
     expect(text).toMatch(/Drifting now:\n- ui\.banner since 2026-11-03 23:50 UTC/);
   });
 
-  test("the reply states up to which entry the log was verified", async () => {
+  test("a question about the log is answered with its length, without another verification", async () => {
     const { integrity } = month.deps;
     const passBefore = integrity.lastPass;
     const { text } = await ask("Is the log intact?");

@@ -13,6 +13,7 @@ test.each([
     { SVC_NOTIFY_URL, SVC_NOTIFY_SECRET },
     { url: SVC_NOTIFY_URL, format: "json", secret: SVC_NOTIFY_SECRET },
   ],
+  // Only the format json is signed, so the others ignore the secret.
   [
     { SVC_NOTIFY_URL, SVC_NOTIFY_FORMAT: "slack", SVC_NOTIFY_SECRET },
     { url: SVC_NOTIFY_URL, format: "slack" },

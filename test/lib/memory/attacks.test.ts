@@ -35,6 +35,7 @@ test("in a reply each memory is one line with its author", async () => {
   const { text } = (await service.say("tell me of the zebra retention", { author: "ana" })).body.reply;
   const lines: string[] = text.split(/[\n\r\u2028\u2029\u0085]/u);
   const memories = lines.slice(lines.indexOf("From memory:") + 1);
+  // A reply recalls five memories: the proposal and the denial, which match "retention", and three of the four messages.
   expect(memories.filter((line) => line.includes("zebra"))).toHaveLength(3);
   for (const line of memories)
     expect(line).toMatch(

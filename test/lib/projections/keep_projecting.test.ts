@@ -7,7 +7,10 @@ import { memoryStore } from "../../../lib/store/memory.ts";
 import { RevisionConflict, type Store } from "../../../lib/store/store.ts";
 import { openOperations } from "../operations/operations_service.ts";
 
-/** A delay longer than any test, so that only commits start projecting. */
+/**
+ * A delay in milliseconds that is longer than any test. `startProjecting` has three: `pause` after a round, `yielding` after a round
+ * that lost a race, and `poll` until a round without a commit.
+ */
 const NEVER = 1e9;
 
 async function openService(store: Store = memoryStore()) {
@@ -56,6 +59,7 @@ test("a stopping process ends projecting after the current slice", async () => {
   const projecting = startProjecting(deps, { pause: NEVER, yielding: NEVER, poll: NEVER });
   await bring("applied");
   commits.close();
+  // Resolves only because the end of the process interrupts the delays.
   await projecting.stop();
 });
 
