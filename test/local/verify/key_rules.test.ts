@@ -47,7 +47,7 @@ test.each<[unknown, string | undefined]>([
   ["", undefined],
   [7, undefined],
   [undefined, undefined],
-])("%j is canonical base64 of %j", (value, text) => {
+])("%j is decoded to %j, and to undefined if it is no canonical base64", (value, text) => {
   expect(decodeBase64(value, "base64")?.toString()).toBe(text);
 });
 
@@ -130,7 +130,7 @@ test.each<[string, unknown, string | undefined]>([
   ["the same principals", ANA, undefined],
   ["the name in another form", { " ANA ": ANA.ana }, undefined],
   ["the keys in another order", { ana: { kind: "person", keys: ["k2", "k1"] } }, undefined],
-  ["a key that is no text", { ana: { kind: "person", keys: ["k1", "k2", 7] } }, undefined],
+  ["a key that is no text and does not count", { ana: { kind: "person", keys: ["k1", "k2", 7] } }, undefined],
   ["a key less", { ana: { kind: "person", keys: ["k1"] } }, DIFFERS],
   ["another key", { ana: { kind: "person", keys: ["k1", "k3"] } }, DIFFERS],
   ["keys that are no list", { ana: { kind: "person", keys: "k1" } }, DIFFERS],
