@@ -24,9 +24,9 @@ interface ApplyValues {
 type MandateContext = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
- * Requires that a change lies inside its mandate at the moment of the transaction, if only the mandate approved it. Steps are
- * judged if values are provided. Returns the numbers in its targets that no change of this service set. Errors: 403
- * `consent_incomplete`.
+ * Requires that a change lies inside its mandate at the moment of the transaction, if only the mandate approved it. Steps and
+ * recent rollbacks are judged only with `applyValues`. Returns the numbers that its targets hold without any applied change, to
+ * be recorded as `step_base`. Errors: 403 `consent_incomplete`.
  */
 export async function requireInsideMandate(
   transaction: MandateContext,
@@ -76,6 +76,7 @@ async function findMandateViolation(
   const { policy } = intent;
   const needsMandate = !isEmergencyApproved(change, intent) && listMissingOrdinaryConsents(change, intent).length > 0;
   if (!isApprovedByMandate(change, policy) || !needsMandate) return {};
+  // The approval names the mandate, so the log is searched even if the mandate's record is missing.
   const mandate = await readMandate(transaction, findApprovingMandate(change)!, { isNamed: true });
   if (!mandate) return { violation: { message: "It is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);

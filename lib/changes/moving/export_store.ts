@@ -29,6 +29,7 @@ export async function* exportStore(
   const verifier = createCopiedLogCheck(deps.sha256);
   const move = fence?.move ?? crypto.randomUUID();
   yield writer.head({ kind, move, from: source.name, made_at: formatNow(deps) });
+  // A fenced store takes no writes, so a plain dump shows one moment; `copyStore` ensures that for a store in use.
   for await (const versions of fence ? source.from.dump() : copyStore(source.from, { move })) {
     verifier.check(versions);
     yield writer.records(versions);

@@ -77,6 +77,7 @@ async function setStep(deps: ChangesDeps, { lease, change }: OrderedAdvance): Pr
   return state === "not_done" ? failure : { ...failure, leaseState: "unresolved" };
 }
 
+/** Records the result of an advance. It returns an error instead of throwing it, so that the transaction commits before. */
 const commitAdvance = (caller: Caller, lease: StageLease, run: AdvanceRun): Promise<OperationResult | ReplayedReply> =>
   runTransaction(
     caller,
