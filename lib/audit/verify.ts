@@ -85,6 +85,7 @@ export async function verifyNewestEntries(
   const from = before ? { length: start, head: before.current_hash, at: before.timestamp } : LOG_START;
   const logIndex = createLogIndex(from, findSubjects);
   const { breach } = await verifyFrom(deps.store, deps.sha256, { from, fill: logIndex.append });
+  // The entries were read from the store outside a transaction, so all of them are durable.
   logIndex.confirmEnd(logIndex.tentative);
   deps.integrity.logIndex = logIndex;
   if (breach) await reportBreach(deps, breach, { isCurrent: true });
@@ -180,6 +181,7 @@ function parseLoss({ id, timestamp, detail }: AuditEntry): Loss {
 /** Parses a detail, which may be any text if somebody edited the store. */
 function parseDetail(detail: string): Partial<Omit<Loss, "continues"> & LogEnd> {
   try {
+    // `Object` turns null, a number or a text into an object, which lacks the members of a loss.
     return Object(JSON.parse(detail)) as Partial<Loss>;
   } catch {
     return {};

@@ -68,6 +68,7 @@ interface Source {
 }
 type Sources = Record<MemorySource, Source>;
 
+/** The index of a reader. It names a memory `<source>/<id>`, since an id is unique only within its source. */
 interface ReaderIndex {
   index: MemoryIndex;
   /** Indexed ids and the newest indexed id, by source. */
@@ -206,6 +207,7 @@ async function readSources(deps: ProjectionDeps): Promise<Sources> {
     deps.store.get("meta", "memories"),
   ]);
   const { rings } = entryMemories.state;
+  // The collections `memories` and `chat_memories` share one sequence.
   const statements = { reads: deps.store, newest: sequenceKey(statementBuffer?.value.seq ?? 0) };
   return {
     record_memories: { reads: entryMemories, newest: sequenceKey(rings.record_memories.seq) },

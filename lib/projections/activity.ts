@@ -97,6 +97,7 @@ export const activity: Projection<State> = {
 
 type Row = Omit<Notice, "at">;
 
+/** Adds the rows from the index `step` on; resolves with the index at which another transaction must continue. */
 async function addRows(
   context: ProjectionContext<State>,
   entry: Entry,
@@ -129,6 +130,7 @@ const ROW_KINDS: Readonly<Partial<Record<EventType, string>>> = {
 
 function getKind({ event_type, facts: { decision, review_hours } }: Entry): string | undefined {
   if (event_type !== "consent_decision") return ROW_KINDS[event_type];
+  // Only the consent that completes an emergency states `review_hours`.
   if (review_hours !== undefined) return "emergency";
   return decision === "lapsed" || decision === "expired" ? `change_${decision}` : undefined;
 }

@@ -65,6 +65,7 @@ export function projectNext(
 /** Projects every entry into one projection while `proceed` returns true; tries again after a conflict with another process. */
 export async function catchUp(deps: ProjectionDeps, projection: Projection, proceed: () => boolean): Promise<void> {
   let result: string = "more";
+  // With an empty time only entries count, not the time that has passed.
   while ((result === "more" || result === "conflict") && proceed())
     result = await projectNext(deps, projection, readEnd(deps, ""), proceed);
 }

@@ -24,6 +24,7 @@ export function createQueue(runJobs: (queue: Job[]) => Promise<void>): Pick<Stor
       if (closed) return Promise.reject(new StoreUnavailable("the store is closed"));
       return new Promise<T>((resolve, reject) => {
         queue.push({ decide, prefetch, resolve: resolve as Job["resolve"], reject });
+        // Started in a microtask, so that decisions that are requested in the same synchronous code can form one batch.
         running ??= Promise.resolve().then(runAll);
       });
     },
