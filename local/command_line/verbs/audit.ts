@@ -9,7 +9,7 @@ export const auditList: Verb = {
   summary: "Entries of the audit log, the newest ones in chain order",
   fields: ["limit", "before", "after", "order", "change_id", "tenant_id", "tenant", "event_type"],
   async run({ client, columns, say }, { fields }) {
-    const query = { limit: 50, ...fields } as never;
+    const query = { limit: 50, ...fields };
     const { entries, next, length } = await client.get("/api/product/audit", { params: { query } });
     if (next !== null)
       say(

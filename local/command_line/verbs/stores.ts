@@ -1,4 +1,4 @@
-/** Verbs that move, back up and restore complete stores, without a service, also while one uses them. */
+/** Verbs that move, back up and restore complete stores. They open the stores themselves, also while a service uses them. */
 import { NotDone } from "../exit.ts";
 import type { Verb } from "../verb.ts";
 
@@ -22,14 +22,15 @@ const common = { isLocal: true, plain: true } as const;
 const MOVE_QUESTION =
   "From then on the store takes no writes. To copy a store use backup, to save the log audit export. Move it?";
 
-/** Moves a store into a file. On a terminal it asks first, since its name may be taken for that of a copy. */
+/** Moves a store into a file. On a terminal it asks first, since an export may be mistaken for a copy. */
 export const exportVerb: Verb = {
   usage: "export <file>",
   summary: "Move a store into a file: from then on it takes no writes",
   options: { ...STATE, "--yes": "on a terminal, without asking" },
   ...common,
   async run(session, call) {
-    const needsConfirmation = session.columns !== undefined && call.options["yes"] !== true;
+    const isOnTerminal = session.columns !== undefined;
+    const needsConfirmation = isOnTerminal && call.options["yes"] !== true;
     if (needsConfirmation && !(await session.confirm(MOVE_QUESTION))) throw new NotDone("nothing was moved");
     return (await commands()).makeFileWriter("export")(session, call);
   },
