@@ -28,6 +28,7 @@ export async function findOwnerCommit(folder: string): Promise<BulkAccess["commi
 }
 
 async function connectToOwner(folder: string): Promise<Socket | undefined> {
+  // Without a lock folder no process has the store open.
   const names = await readdir(folder).catch(() => []);
   const address = await openShortAddress(folder, Math.max(0, ...names.map((name) => name.length)));
   try {

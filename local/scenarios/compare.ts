@@ -17,7 +17,10 @@ export function compare(expected: unknown, actual: unknown, path: readonly Prope
   return Object.entries(expected).flatMap(([name, inner]) => compare(inner, findMember(actual, name), [...path, name]));
 }
 
-/** Compares lists: each expected item needs a matching item of its own; an expected empty list must be empty. */
+/**
+ * Compares lists: each expected item, in order, takes the first matching item that none before it has taken. An expected empty
+ * list must be empty.
+ */
 function compareLists(expected: readonly unknown[], actual: unknown, path: readonly PropertyKey[]): Difference[] {
   if (!Array.isArray(actual) || (expected.length === 0 && actual.length > 0))
     return [{ path, message: describeDifference(expected, actual) }];

@@ -22,6 +22,7 @@ export class NotSent extends Error {}
 
 /** Returns the address without a slash at its end. Throws `TypeError` for one that cannot be used. */
 export function parseUnleashUrl(url: string): string {
+  // A text that is no URL is replaced by `none:`, whose protocol is rejected below.
   const { protocol, origin, pathname, username, password, search } = new URL(URL.canParse(url) ? url : "none:");
   if (protocol !== "https:" && protocol !== "http:") throw new TypeError("must be an https or http URL");
   if (username !== "" || password !== "" || search !== "")

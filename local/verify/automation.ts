@@ -1,6 +1,6 @@
 /**
  * Verifies automatic applies by their entries. An automatic apply needs a change that was proposed with `apply_when` and is
- * approved; it comes at that time or later, and not after the automation was stopped.
+ * approved. If `apply_when` is a time, the apply comes at that time or later. None comes after the automation was stopped.
  */
 import type { Finding } from "./chain.ts";
 import { decodeUtf8, parseDetail } from "./entry_detail.ts";
@@ -56,7 +56,7 @@ export function createAutomationCheck() {
   const stopped = new Map<string, AutomaticChange>();
   let last: Pick<Entry, "id" | "timestamp"> | undefined;
 
-  /** Records the facts of an entry about a change that applies by itself; explains why it stops no automatic apply. */
+  /** Records the facts of an entry about a change that applies by itself. Returns the problem of a stop without such a change. */
   const recordFacts = ({ eventType, timestamp }: Entry, change: string, detail: JsonObject): string | undefined => {
     const { apply_when: applyWhen, status } = detail;
     const isApproved = status === "approved";
