@@ -50,6 +50,6 @@ test("closing waits for a running cycle and for requests that arrive meanwhile",
   const closing = service.close();
   const late = service.fetch(form("/api/product/propose", PROPOSAL)).then(({ status }) => events.push(`${status}`));
   await Promise.all([cycle, closing, late]);
-  expect(events.at(-1)).toBe("closed");
-  expect(events).toHaveLength(3);
+  // The cycle and the request may end in either order.
+  expect([events.slice(0, 2).toSorted(), events[2]]).toEqual([["201", "cycle"], "closed"]);
 });
