@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 export interface Service {
   child: ChildProcess;
   url: string;
+  /** Its index in `services`. */
   number: number;
 }
 

@@ -1,4 +1,7 @@
-/** Returns a certificate in which `change` replaces, removes (`null`) or repeats (a list) each part. */
+/**
+ * Returns a certificate in which `change` replaces, removes (`null`) or repeats (a list) each part. A part is its name and the
+ * length of its body in bytes, a line break, and the body.
+ */
 export function rebuildCertificate(
   text: string,
   change: (part: string, name: string, index: number) => string | null | string[],

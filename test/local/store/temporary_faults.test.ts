@@ -158,6 +158,7 @@ test("a start with a full disk only reads, and takes ownership once there is spa
 
 test("any single failed call, except a sync, is repaired by the next cycle", async () => {
   const path = "/data/state.json";
+  // The short run fails only every seventh call.
   for (let failedCall = 1; ; failedCall += LONG ? 1 : 7) {
     const disk = simulatedDisk();
     let isCounting = false;
@@ -187,6 +188,7 @@ test("any single failed call, except a sync, is repaired by the next cycle", asy
     expect(store.faults!()).toMatchObject({ writes: null, compaction: null, damaged: [] });
     await expectContent(store, 24);
     await store.close();
+    // All operations that were not synced are lost.
     disk.crash("everything");
     await expectContent(await openTestStore(path, { files: disk.files }), 24);
     if (calls < failedCall) break;
