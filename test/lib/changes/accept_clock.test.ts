@@ -67,6 +67,7 @@ describe("while the clock is far behind the log", () => {
     adapter.on("rollback", fails("away"), 1);
     expect((await api.act("rollback", first)).status).toBe(502);
     expect((await api.act("rollback", first)).status).toBe(200);
+    // Without an adapter a rollback is only recorded.
     expect((await makeCore(await restartDeps(api.deps, { adapter: undefined })).act("rollback", second)).status).toBe(
       200,
     );

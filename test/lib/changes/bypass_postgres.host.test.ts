@@ -8,6 +8,7 @@ import { startPostgres } from "../../support/postgres_server.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
+// Values of the short, the long and the full run.
 const [targetCount, editCount] = rounds<[number, number]>([20, 60], [40, 120], [100, 250]);
 const seeds = rounds([13], [13], [13, 14, 15, 16]);
 

@@ -35,6 +35,7 @@ async function coreWithRollback() {
 test("a change of a target rolled back within 24 hours is not minor, and tier_reason says why", async () => {
   const { api, clock } = await coreWithRollback();
   clock.advance(DAY_MS);
+  // Targets that differ only in upper and lower case are the same.
   const { tier, tier_reason } = await api.propose({ ...MINOR_PROPOSAL, target: "UI.Banner" });
   expect([tier, tier_reason]).toEqual(["standard", expect.stringContaining("was rolled back at")]);
 });

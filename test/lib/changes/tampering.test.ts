@@ -57,6 +57,7 @@ test("a dry run of an edited record is rejected with approval_stale too, and not
     status: 409,
     body: { code: "approval_stale" },
   });
+  // The proposal and the consent.
   expect(await api.steps()).toHaveLength(2);
 });
 

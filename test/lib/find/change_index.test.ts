@@ -39,6 +39,7 @@ test("find lists the changes of a target system, and running rollouts by their s
   ]);
   await completeStep();
   expect([await findIds("stage:0"), await findIds("stage:1..2")]).toEqual([[], [change_id]]);
+  // The second step is the last one, so the rollout ends with it.
   await completeStep(1);
   expect(await findIds("stage:*")).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { describeNext } from "../../../lib/mcp/change_status.ts";
 
 const APPROVED = { status: "approved" as const, resolution: null, missing: [], change_id: "chg_1" };
 const APPLIED = { ...APPROVED, status: "applied" as const };
+/** A step of a rollout; `share` is a number of 10,000 users. */
 const STEP = { step: 0, share: 1000, since: "2026-01-02T03:04:05.000Z" };
 
 test.each([

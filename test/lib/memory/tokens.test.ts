@@ -10,6 +10,7 @@ test.each([
   ["rollbacks", "a rollback"],
   ["PRICES", "the price went up"],
   ["cafe", "Café menu"],
+  // Full-width letters.
   ["ＫＰＩ", "kpi feed"],
   ["crm.followup", "on crm.followup of t1"],
   ["followup", "on crm.followup of t1"],
@@ -39,7 +40,7 @@ test("a Chinese query is split into pairs of characters; a single character is s
   expect(queryTerms("价")).toEqual(["价"]);
 });
 
-test("marks that a script needs are kept", () => {
+test("vowel signs and voicing marks are part of a term", () => {
   expect(queryTerms("हिंदी")).toEqual(["हिंदी"]);
   expect(queryTerms("ガ")).toEqual(["ガ"]);
 });

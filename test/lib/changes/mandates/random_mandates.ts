@@ -6,6 +6,7 @@ import { sshSigner } from "../../../support/passkeys.ts";
 import { person, type Signer } from "../../../support/signed.ts";
 import { type Bounds, DAY, HOUR, type Proposal, findPolicyErrors, type Rules, type World } from "./mandate_model.ts";
 
+/** Draws an integer from 0 to one less than its argument. */
 type Roll = ReturnType<typeof dice>;
 const pick = <T>(list: readonly T[], roll: Roll): T => list[roll(list.length)]!;
 /** Returns the value once in `interval` draws on average. */
@@ -138,7 +139,7 @@ export function drawAllowedBounds(roll: Roll, world: World): Bounds {
   }
 }
 
-/** Draws bounds, some of which the policy does not allow. */
+/** Draws bounds, some of which the policy does not allow. The `hours` of limits are 0 if they have no step. */
 export function drawBounds(roll: Roll, { now, rules }: World): Bounds {
   const policy = rules.mandates ?? { per_day: 50, open: 20, days: 30 };
   const step = roll(2) === 0 ? { absolute: 3 + roll(10) } : { percent: 3 + roll(8) };
@@ -233,8 +234,7 @@ export function drawNarrowing(before: Bounds, roll: Roll): { narrow: object; aft
   // A bound that the mandate does not have yet is always narrower.
   const [key] = Object.keys(changed) as (keyof Bounds)[];
   const isNew = before[key!] === undefined || (key === "floor" && before.floor?.["csat"] === undefined);
-  const isCount = (key === "per_day" || key === "open") && after[key] < before[key];
-  return { narrow: toBoundFields(changed), after, isNarrower: !isSame && (isNarrower || isNew || isCount) };
+  return { narrow: toBoundFields(changed), after, isNarrower: !isSame && (isNarrower || isNew) };
 }
 
 /** Draws a proposal, most of them inside usual bounds. */

@@ -638,6 +638,7 @@ describe("a name that cannot be the name of one person in a request is rejected"
     "group:finance",
     "peer:x",
     "agent:a",
+    // With a full-width g.
     "\uff47roup:x",
   ];
   test.each([...NAMES, ...RESERVED])("%j", (name) => {

@@ -24,6 +24,7 @@ const createChange = (approvals: object[], overrides: object = {}): Change =>
     approvals,
     ...overrides,
   }) as never;
+/** Creates a consent; `seen`: the digests that the approver saw, in the order of CURRENT. */
 const approve = (seen?: string[], overrides: object = {}) => ({
   approver: "ana",
   note: "",
@@ -101,6 +102,7 @@ test("unchanged values are required for consents of policy and mandates, and by 
   expect(requiresUnchangedValues(createChange([approve()]), BLOCKS)).toBe(true);
   expect(requiresUnchangedValues(createChange([], { seen_by_policy: [] }), REPORTS)).toBe(true);
   expect(requiresUnchangedValues(createChange([approveByMandate()]), WITH_MANDATES)).toBe(true);
+  // Without `policy.mandates` the consent of a mandate does not count.
   expect(requiresUnchangedValues(createChange([approveByMandate()]), REPORTS)).toBe(false);
 });
 

@@ -28,7 +28,7 @@ test("sort keys are in the order of the ids by UTF-16 code units", () => {
 });
 
 test("the key range of a page contains exactly the records of that page", () => {
-  const wellFormed = TEXTS.filter((text) => text.isWellFormed()).map((id) => ({ id, key: sortKey(id) }));
+  const records = TEXTS.map((id) => ({ id, key: sortKey(id) }));
   const rangeOf = (options: Parameters<typeof keyBounds>[0]) => {
     const bounds = keyBounds(options);
     return (key: Uint8Array): boolean =>
@@ -38,7 +38,7 @@ test("the key range of a page contains exactly the records of that page", () => 
     for (const after of [undefined, "", ...CHARACTERS, ...CHARACTERS.map((character) => `a${character}`)])
       for (const reverse of [false, true]) {
         const isInside = rangeOf({ prefix, reverse, ...(after !== undefined && { after }) });
-        for (const { id, key } of wellFormed) {
+        for (const { id, key } of records) {
           const isAfter = after === undefined || (reverse ? id < after : id > after);
           if (isInside(key) !== (id.startsWith(prefix) && isAfter))
             throw new Error(JSON.stringify({ prefix, after, reverse, id }));
