@@ -85,6 +85,7 @@ export function findCallerName(
 ): string | null {
   requirePerson(caller, "person", stated);
   const { agent, person } = caller.identity;
+  // `person` is "" if the log-in or the proxy gave no name.
   return stated ?? ((agent ?? person) || null);
 }
 

@@ -51,7 +51,7 @@ export const isResult = (value: unknown): value is Result =>
 /** Returns true for the reply to an earlier request. */
 export const isReplayed = (value: object): value is ReplayedReply => "replayed" in value;
 
-/** Returns the receipt of a command, also if its reply is repeated. */
+/** Returns the entry that records a command, also if its reply is repeated. */
 export const readReceipt = (result: Receipt | ReplayedReply): AuditEntry =>
   isReplayed(result) ? result.replayed.audit_entry! : result.entry.value;
 
@@ -88,6 +88,7 @@ async function matchesLog(
     Object.entries(isMandateEvent(entry.event_type) ? facts : { note, ...facts }),
   );
   if (change_id !== "") {
+    // All entries, from id 1 on; the state is that after the receipt, not the current one.
     const entries = await evidence.entriesAbout(change_id, 1);
     const state = foldEntries(entries.filter(({ id }) => id <= entry.id));
     // Content that was erased in the meantime matches the digest of the remaining content.

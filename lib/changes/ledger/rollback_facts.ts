@@ -1,4 +1,7 @@
-/** Facts about a rollback from the log, with which an adapter compares its own stored data. */
+/**
+ * Facts about a rollback from the log, with which an adapter compares its own stored data. An operand is what an adapter sets for
+ * one target: the change itself, or an entry of a plan, with an id of its own.
+ */
 import { findTargetFacts } from "../rules/event.ts";
 import type { Change } from "../rules/change.ts";
 import { pickContent } from "../rules/content.ts";

@@ -243,6 +243,7 @@ export interface ProductAdapter {
   forget?(change: Change, signal: AbortSignal): Promise<void>;
 }
 
+/** Reason for the rejection of stages. */
 export const NO_SPLIT = "its target system splits no values between users";
 
 /** Explains why an adapter cannot roll out a change in steps: without `setStage` it would give all users the value. */
