@@ -30,5 +30,5 @@ export interface Tool<S extends z.ZodType = z.ZodType> {
   run: (input: z.output<S>, context: ToolContext) => Promise<unknown>;
 }
 
-/** Declares a tool. */
+/** Declares a tool; its input type is dropped, since tools of all inputs are in one list. */
 export const createTool = <S extends z.ZodType>(spec: Tool<S>): Tool => spec as unknown as Tool;
