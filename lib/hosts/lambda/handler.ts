@@ -57,6 +57,7 @@ export function lambdaHandler({ open, log, ...options }: LambdaHandlerOptions): 
       fetch = await open(request);
       return await toResult(await fetch(request), payload);
     } catch (error) {
+      // Without a handler, the error is one of the event or of the start.
       const appError = fetch ? toAppError(error) : startError(error);
       if (!(error instanceof AppError) || appError.status >= 500)
         log.error("request failed", {
@@ -100,7 +101,7 @@ async function toResult(response: Response, payload: Payload): Promise<LambdaRes
     ...toResultBody(new Uint8Array(await response.arrayBuffer())),
   };
   const { bytes, words } = isBalancer(payload) ? BALANCER_LIMIT : LAMBDA_LIMIT;
-  // The limit is on the result as JSON, in which a quote takes two bytes and a control character six.
+  // The limit is on the result as JSON, in which a control character takes most: six bytes. A short body is not encoded to measure it.
   if (result.body.length * 6 > bytes && Buffer.byteLength(JSON.stringify(result)) > bytes)
     throw new AppError("payload_too_large", `the answer is over ${words}; ask for it in pages (limit, after, before)`);
   return result;
