@@ -3,12 +3,13 @@ import { AppError, invalidField } from "../kit/errors.ts";
 import { readCappedText } from "../kit/capped_text.ts";
 import { parseForm, parseJson, parseJsonObject } from "./form.ts";
 
-/** Bytes of a request body. */
+/** Maximum size of a request body in bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
+/** Maximum size of a body that is read to its end although it is rejected. */
 const MAX_DRAINED_BYTES = 1024 * 1024;
 
-/** Arguments of one call of `String.fromCharCode`. */
+/** Maximum number of arguments of one call of `String.fromCharCode`. */
 const MAX_ARGUMENTS = 4096;
 
 const tooLargeError = (limit = BODY_LIMIT) =>
