@@ -5,6 +5,7 @@ export class ProtocolViolation extends Error {
   override readonly name = "Violation";
 }
 
+/** Types of frames. */
 export const FRAME = { hello: 1, challenge: 2, proof: 3, request: 4, response: 5, ping: 6, pong: 7 } as const;
 
 /** Number of bytes before the type. */
@@ -31,7 +32,7 @@ export function makeFrame(type: number, body: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Writes length and type into the buffer of a complete frame. */
+/** Writes length and type into the buffer of a complete frame; `bytes` must be all of its `ArrayBuffer`. */
 export function writeHeader(bytes: Uint8Array, type: number): void {
   new DataView(bytes.buffer).setUint32(0, bytes.length - LENGTH_BYTES);
   bytes[LENGTH_BYTES] = type;
