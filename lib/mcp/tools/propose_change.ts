@@ -67,6 +67,7 @@ export const proposeChange = createTool(
     const { conflicts, outside = [] } = isReplayed(proposed)
       ? (proposed.replayed as unknown as Pick<ProposalResult, "conflicts" | "outside">)
       : proposed;
+    // A mandate that approved the proposal is the approver in its entry.
     const mandate = parseMandateName((JSON.parse(audit_entry.detail) as { approver?: string }).approver) ?? null;
     const result = { mandate, outside: outside as unknown as Record<string, string>[], conflicts, audit_entry };
     return { ...(await readChangeStatus(call, audit_entry.change_id)), ...result };
