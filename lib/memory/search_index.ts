@@ -106,6 +106,7 @@ export function createSearchIndex() {
     const lengthFactor = (K1 * B * documentCount) / totalLength;
     let totalWeight = 0;
     for (const list of terms.map((term) => postings.get(term) ?? [])) {
+      // Dropped rows stay in the postings until the index is compacted.
       const documentsWithTerm = Math.min(list.length / 2, documentCount);
       const weight = Math.log(1 + (documentCount - documentsWithTerm + 0.5) / (documentsWithTerm + 0.5));
       totalWeight += weight;
