@@ -24,6 +24,7 @@ export function shareFields(name: string, shape: JsonSchema): SharedFields {
   const { properties = {} } = shape;
   const fieldByKey = new Map(Object.entries(properties).map(([field, schema]) => [fieldKey(field, schema), field]));
   const replaced = new Set<string>();
+  /** `tenant_id` of `Change` → `ChangeTenantId`, `change_id` → `ChangeId`. */
   const schemaName = (field: string): string =>
     name + field.replace(`${name.toLowerCase()}_`, "").split("_").map(capitalize).join("");
   const referenceTo = (field: string): JsonSchema => ({ $ref: `#/components/schemas/${schemaName(field)}` });
