@@ -103,7 +103,7 @@ async function takeSteps(deps: OperationsDeps, report: CycleReport, quick: boole
     await step("restore", () => restoreEdited(deps));
     await step("drift", () => checkDueDrift(deps));
     await step("contested", () => noticeContested(deps));
-    // A long-running process answers between its cycles.
+    // A long-running process answers the deployments on GitHub between its cycles.
     if (!deps.longLived) await step("github", async () => deps.github?.pass());
     await step("mandates", () => maintainMandates(deps));
   }

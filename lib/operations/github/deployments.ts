@@ -35,7 +35,7 @@ export interface WaitingDeployment extends Omit<DeploymentRequest, "callback"> {
 
 /** Longest time that GitHub lets a deployment wait. */
 export const MAX_WAIT_MS = 30 * DAY_MS;
-/** Answers that are removed in one pass. */
+/** Maximum number of answers that are removed in one pass. */
 const MAX_FORGOTTEN = 50;
 
 /** Returns the target of a deployment. */
@@ -61,7 +61,7 @@ export async function acceptDeployment(
   const { callback, ...details } = request;
   const { deployment_id, run_id, repository_id, environment, head } = details;
   const facts = canonicalJson({ callback, run_id, repository_id, environment, head });
-  // GitHub's ids rise, so the oldest deployments come first.
+  // GitHub's ids rise, so the oldest deployments come first; 16 digits fit every safe integer.
   const id = `${String(deployment_id).padStart(16, "0")}\n${sha256(facts)}`;
   const now = clock.now();
   await store.transact(async (tx) => {
