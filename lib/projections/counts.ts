@@ -20,7 +20,10 @@ declare module "../store/store.ts" {
   }
 }
 
-/** Names of counts. `attempts_*` count on the day of the apply, all others on the day of their entry. */
+/**
+ * Names of counts. `attempts_*` count on the day of the apply, all others on the day of their entry. `level_*`: the autonomy level of
+ * a decision, from L1 (a human proposed and decided) to L4 (a standing rule decided) and L5 (drift).
+ */
 export type Counter =
   | "proposed"
   | `decided_${"approved" | Resolution | "minor"}`
