@@ -11,6 +11,7 @@ export const findBucket = (salt: string, unit: string): number => bucketFinder(s
 
 /** Returns `findBucket` for one salt, whose part of the hash is computed once. */
 export function bucketFinder(salt: string): (unit: string) => number {
+  // Only complete blocks can be hashed ahead, and only of ASCII, whose characters are its bytes.
   const end = isAscii(salt) ? salt.length - (salt.length % 4) : 0;
   const hash = mixBlocks(0, end, (at) => salt.charCodeAt(at));
   const rest = salt.slice(end);
@@ -27,7 +28,7 @@ interface HashState {
 
 const EMPTY_STATE: HashState = { hash: 0, length: 0 };
 
-/** Returns the Murmur3 hash of a text's UTF-8 bytes. ASCII, as most ids are, needs no encoding. */
+/** Returns the Murmur3 hash of a text's UTF-8 bytes that follow `before`. ASCII, as most ids are, needs no encoding. */
 export const hashText = (text: string, before = EMPTY_STATE): number =>
   isAscii(text)
     ? hashBlocks(text.length, (at) => text.charCodeAt(at), before)
