@@ -54,6 +54,7 @@ export function proveWrites({ store, clock, log }: ProbeDeps, isFromCycle = fals
 /** Returns the last proof, or a new one if the last one is too old or failed. */
 export function writeProof(deps: ProbeDeps): Promise<WriteProof> {
   const { last } = getState(deps.store);
+  // Absolute, since the clock may have been set back.
   const age = last ? Math.abs(deps.clock.now() - last.at) : Infinity;
   const isFresh = last?.ok && age < (last.isFromCycle ? MAX_AGE_FROM_CYCLE_MS : MAX_AGE_MS);
   return isFresh ? Promise.resolve(last) : proveWrites(deps);

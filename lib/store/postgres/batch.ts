@@ -41,7 +41,10 @@ export interface Writer {
 export function beginBatch(writer: Writer, number: number): Attempt {
   const { store, place } = writer;
   const borrowed = borrow(writer.pool, place);
-  /** Sends a request after the earlier ones; on a pipelined connection without waiting for their answers. */
+  /**
+   * Sends a request after the earlier ones; on a pipelined connection without waiting for their answers. `first use`: nothing was
+   * written on the connection yet, so if it broke, the error is `Contended` and the batch is tried again.
+   */
   const ask = async <T>(work: (client: PoolClient) => Promise<T>, use?: "first use"): Promise<T> => {
     const connection = await borrowed;
     return connection.send(work).catch((error: unknown) => {
@@ -49,6 +52,7 @@ export function beginBatch(writer: Writer, number: number): Attempt {
     });
   };
   const head = ask((client) => lockHead(client, writer), "first use");
+  // Handled where `head` is awaited; without this, a failure before then would be an unhandled rejection.
   head.catch(() => undefined);
   const endConnection = async (method: "release" | "giveUp"): Promise<void> => {
     const connection = await borrowed.catch(() => undefined);
