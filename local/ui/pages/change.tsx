@@ -144,7 +144,7 @@ function ChangeView({ change, error, reload }: { change: ChangeDetail; error: un
   ]);
   const { query } = useRoute();
   useEffect(() => {
-    if (query.get("do") !== "rollback") return;
+    if (query.get("do") !== "rollback") return; // `?do=rollback`: opens the dialog once
     replaceQuery(["changes", change.change_id], {});
     if (isAllowed("rollback")) decide("rollback");
   }, [query]);

@@ -12,7 +12,7 @@ const NOT_STATED = "not stated";
 /** Prefix of the approver's name where a mandate approved. */
 const MANDATE_PREFIX = "mandate:";
 
-/** Shows all facts but target and tenant, which the sentence above names. */
+/** Shows all facts but target and tenant, which the sentence above names. A share is in hundredths of a percent. */
 export function ChangeFacts({ change }: { change: ChangeDetail }) {
   const { affected_users: affected, reversible, risk, tier, erased, required_approvers: needed } = change;
   const mandate = change.approvals
