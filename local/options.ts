@@ -99,6 +99,7 @@ function readFlags(argv: readonly string[]): Map<string, string> | "help" | "ver
 const suggestOption = (name: string, known: readonly string[]): string =>
   name.length > 1 && isMisspelling(name, known) ? `: did you mean --${findNearest(name, known)}?` : "";
 
+/** Creates an error with exit code 2; errors about valid options, such as a rule between two, have 1. */
 const malformedError = (message: string) => new OptionError(message, 2);
 
 function readValue(spec: Option, flag: string | undefined, env: Environment): unknown {

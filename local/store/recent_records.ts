@@ -8,7 +8,7 @@ export interface RecentRecords {
   remove(key: Key): void;
 }
 
-/** Counted for each record in addition to its text. */
+/** Characters that count for each record in addition to its text. */
 const RECORD_CHARACTERS = 128;
 /** Share of the cache that one record may take. */
 const MAX_RECORD_SHARE = 1 / 8;
@@ -22,8 +22,9 @@ interface Generation {
 const newGeneration = (): Generation => ({ versions: new Map(), characters: 0 });
 
 /**
- * Creates an empty cache of two generations. A used record moves to the young generation; when that has half of `maxCharacters`, it
- * becomes the old one, which is dropped. A larger cache would cost more in garbage collection than it saves in reads.
+ * Creates an empty cache of two generations. A used record moves to the young generation. When the young one has half of
+ * `maxCharacters`, it replaces the old one, whose other records are dropped. A larger cache would cost more in garbage collection
+ * than it saves in reads.
  */
 export function newRecentRecords(maxCharacters: number): RecentRecords {
   let young = newGeneration();

@@ -21,7 +21,7 @@ export const githubFields = () =>
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable"),
     api: nonEmptyText()
       .refine(
-        (address) => isSafeAddress(address) && !/[?/]$|[?#]/.test(address),
+        (address) => isSafeAddress(address) && !/\/$|[?#]/.test(address),
         "must be an https URL, or http on this machine, without a user name, ?, # and a slash at its end",
       )
       .optional(),
@@ -65,6 +65,7 @@ export function checkGithub(
     readKey(path(github.key_file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
+    // A code such as ENOENT is the file system's; the other errors have a message that says what is wrong with the key.
     const isReadError = code !== undefined && !code.startsWith("ERR_");
     throw createError("github.key_file", isReadError ? `cannot be read (${code})` : message);
   }

@@ -30,6 +30,7 @@ export const list: Verb = {
     "before",
   ],
   async run({ client, columns, say }, { fields }) {
+    // The fields are typed as unknown here; the service validates them.
     const query = { limit: 50, ...fields } as never;
     const { changes, total, next } = await client.get("/api/product/runtime", { params: { query } });
     if (next !== null) say(`${changes.length} of ${total}; the next: --before ${next}`);
