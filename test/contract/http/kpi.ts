@@ -10,7 +10,10 @@ const GOALS = {
   },
 };
 
-/** Feeds under GOALS. At a KPI's floor its part of E is 0; the floors are 0.92 and 0.07. */
+/**
+ * Feeds under GOALS. A KPI's part of E is 0.5 at its baseline, 1 at its target and 0 at its floor, which is as far from the baseline
+ * as the target: 0.92 and 0.07. E is the average of the parts by weight.
+ */
 const FEEDS_WITH_GOALS: [Fields, E: number][] = [
   [{ nrr_quarterly: 1.02 }, 0.5],
   [{ nrr_quarterly: 1.12 }, 1],
