@@ -39,6 +39,7 @@ async function open(address = url, prefix = `app${++prefixCount}:`) {
 }
 
 const entry: Entry = { tenant_id: "t1", target: "seats", kind: "config", value: { limit: 1 } };
+/** The value to set on a key whose current version is `none`: it does not exist. */
 const next = { value: entry.value, version: "" };
 let attempts = 0;
 const attempt = () => ({
