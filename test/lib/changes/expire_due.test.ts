@@ -1,4 +1,4 @@
-/** Expiry of changes that were not approved in time. */
+/** Expiry of changes that were not approved in time; `pass` lets time pass so that the service confirms it, as an expiry requires. */
 import { expect, test } from "vitest";
 import { describe, toSentence } from "../../../lib/wording/describe.ts";
 import { joinParts } from "../../../lib/wording/part.ts";

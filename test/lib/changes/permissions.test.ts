@@ -186,6 +186,7 @@ test("an agent's scope is checked before all other rules of a proposal", async (
   const propose = (fields: object) => api.post("propose", { ...PROPOSAL, ...fields }, asAgent("secret of a"));
   const outside = (field: string) => ({ status: 403, body: { code: "agent_may_not", agent: "agent:a", field } });
   const before = await api.audit();
+  // Each proposal also breaks a later rule: a forbidden target, an unknown superseded change, or `max_open`.
   expect(await propose({ target: "billing.rate" })).toMatchObject(outside("target"));
   expect(await propose({ kind: "workflow", supersedes: "chg_00000000-0000-7000-8000-000000000000" })).toMatchObject(
     outside("kind"),
@@ -193,6 +194,7 @@ test("an agent's scope is checked before all other rules of a proposal", async (
   expect(await propose({ tenant_id: "T1" })).toMatchObject(outside("tenant_id"));
   expect(await propose({ tenant_id: "*" })).toMatchObject(outside("tenant_id"));
   expect(await api.audit()).toEqual(before);
+  // Patterns of targets ignore case; the names of tenants do not.
   expect(await propose({ target: "UI.Banner" })).toMatchObject(errorReply(429, "too_many_open"));
   expect((await api.post("propose", { ...PROPOSAL, tenant_id: "t2" })).status).toBe(201);
 });

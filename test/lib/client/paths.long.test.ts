@@ -49,6 +49,7 @@ test("a type is generated from each part of a schema", async () => {
     'a: string | null; b: 1 | components["schemas"]["B"][]; c?: Record<string, number>; d?: unknown; e?: ("x" | 2) & boolean;',
   );
   expect(requestType).toContain("c?: Record<string, number> | undefined;");
+  // A zero-width space, so that the description does not end the comment.
   expect(text).toContain("/** First *\u200b/ thing. */");
   expect(text).toContain("/** Does it */\n    post: {");
   expect(responseType).not.toContain("400");

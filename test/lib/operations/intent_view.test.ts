@@ -1,3 +1,4 @@
+/** The keys and the policy in the reply of `GET /api/product/intent`. */
 import { expect, test } from "vitest";
 import { passkey, sshSigner } from "../../support/passkeys.ts";
 import { service } from "../../support/service.ts";
@@ -13,5 +14,6 @@ test("the intent is shown with only those details of signing keys that a page ne
     ana: [{ id, type: "webauthn", credential_id, rp_id, origins }],
     bo: [{ id, type: "ssh", unattended: true }],
   });
+  // The intent does not set it: it is true as soon as a principal has keys.
   expect(policy.signed_only).toBe(true);
 });

@@ -39,6 +39,7 @@ test("a rollback over an edit is 409 with both values, which the log does not co
   expect(entry).toMatchObject({ event_type: "change_rollback_failed", change_id });
   expect(JSON.parse(entry.detail)).toMatchObject({ stage: "rollback", drifted: true });
   expect(entry.detail).not.toContain('{"on"');
+  // The failed rollback leaves no lease, so that the next change of the target applies, over the edit.
   expect(await api.deps.store.list("leases", { limit: 1 })).toEqual([]);
   const next = await api.bring("applied", { value: '{"on":4}' });
   expect((await api.change(next)).status).toBe("applied");

@@ -5,6 +5,7 @@ import { MINUTE } from "../../../support/clock.ts";
 import { bringPlan, memorySystems, planBench, planEntry } from "../../../support/plan_bench.ts";
 
 const ENTRIES = [planEntry("a", 1), planEntry("b", 1), planEntry("a", 2), planEntry("c", 1)];
+/** Opens systems of which `c` sets values one after another, and the others all values of a write together. */
 const createBench = () => planBench(memorySystems(["a", "b", "c"], ["c"]));
 type Bench = Awaited<ReturnType<typeof createBench>>;
 

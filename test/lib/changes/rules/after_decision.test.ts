@@ -16,7 +16,7 @@ const changeWith = (overrides: Partial<Change> = {}): Change =>
     ...overrides,
   }) as unknown as Change;
 
-test.each<[string, Partial<Change>, string | null, string | undefined]>([
+test.each<[title: string, overrides: Partial<Change>, owner: string | null, reason: string | undefined]>([
   ["a denied change", {}, null, undefined],
   ["a change that was rolled back", { status: "rolled_back" }, null, undefined],
   ["a change that sets nothing and was replaced", { status: "applied", value: undefined }, "chg_2", undefined],
@@ -38,7 +38,7 @@ test("an erasure deletes all texts and numbers, and still shows if there was a r
   expect(redactContent({ ...(content as object), rationale: " \n" } as never)).toEqual({ ...redacted, rationale: "" });
 });
 
-test.each<[string, Partial<Change>, LateItem, string | undefined]>([
+test.each<[title: string, overrides: Partial<Change>, item: LateItem, reason: string | undefined]>([
   ["of a denied change without a rationale", {}, "rationale", undefined],
   ["of an applied change", { status: "applied" }, "note", undefined],
   ["of a change that was rolled back", { status: "rolled_back", rationale: " " }, "rationale", undefined],
@@ -56,7 +56,7 @@ test.each<[string, Partial<Change>, LateItem, string | undefined]>([
   else expect(add).toThrow(`cannot add a late ${item} to chg_1: ${reason}`);
 });
 
-test.each<[string, Partial<Change>, string | undefined]>([
+test.each<[title: string, overrides: Partial<Change>, reason: string | undefined]>([
   ["a change of another tenant", { tenant_id: "t2" }, "names a change of another tenant"],
   [
     "an applied change of another target",
@@ -70,7 +70,7 @@ test.each<[string, Partial<Change>, string | undefined]>([
   expect(problem?.slice(0, reason?.length)).toBe(reason);
 });
 
-test.each<[string, number, number, number | undefined]>([
+test.each<[title: string, baseline: number, value: number, regression: number | undefined]>([
   ["a KPI that fell by more than allowed", 10, 7, 3],
   ["a KPI that fell by as much as allowed", 10, 8, undefined],
   ["a KPI that rose", 10, 13, undefined],
