@@ -17,6 +17,7 @@ test("a response is counted once by its status, and in each bucket from its dura
   const name = "countersign_http_request_duration_seconds";
   const valuesOf = (start: string) =>
     lines.filter((line) => line.startsWith(start)).map((line) => line.split(" ").at(-1));
+  // Two responses of status 200, one of 404.
   expect(valuesOf(`countersign_http_requests_total{${labels}`)).toEqual(["2", "1"]);
   const buckets = lines.filter((line) => line.startsWith(`${name}_bucket`) && line.includes(labels));
   // The bounds begin with 1 ms and 2.5 ms and end with 10 s; each bucket includes those before it.

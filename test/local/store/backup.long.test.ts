@@ -34,6 +34,7 @@ async function expectConsistentCopy(folder: string): Promise<number> {
   const entries = await readContent(store, ["audit"]);
   expect(Object.keys(entries)).toHaveLength(sequence);
   expect(Object.values(entries).map(([, value]) => value)).toEqual(
+    // The first write of each transaction is its audit entry.
     Array.from({ length: sequence }, (_, index) => JSON.stringify(workloadWrites(index + 1)[0]!.value)),
   );
   await store.close();
@@ -82,6 +83,7 @@ async function makeDelayedProgram(
   const bin = join(folder, "bin");
   mkdirSync(bin);
   const lines = ["#!/bin/bash", `exec 3<>/dev/tcp/127.0.0.1/${port}`, String.raw`printf 'GET / HTTP/1.0\r\n\r\n' >&3`];
+  // The first folder of PATH is the one with this program.
   const real = `PATH=\${PATH#*:} exec ${program} "$@"`;
   writeFileSync(join(bin, program), [...lines, "read -r _ <&3", "exec 3>&-", real].join("\n"), { mode: 0o755 });
   return bin;

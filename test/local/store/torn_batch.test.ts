@@ -118,6 +118,7 @@ test("after the loss of any sectors of a batch, the store starts with all acknow
       if (attempt < 2 * sectors) return sector === attempt - sectors;
       return random() < 0.5;
     };
+    // A sector that is not written may have the same bytes before and after the batch.
     let isComplete = true;
     for (let sector = 0; sector < sectors; sector++) {
       const at = (first + sector) * SECTOR;
@@ -138,6 +139,7 @@ test("a lost sector of a batch that is not the last is reported as damage, with 
   const store = await openTestStore(STATE, { files: disk.files });
   await commit(store, ACKNOWLEDGED + BATCH_SIZE + 1, 1);
   const journal = Buffer.from(disk.content(JOURNAL)!);
+  // The first and the last sector also have bytes of the batches before and after.
   for (let sector = 1; sector < sectors - 1; sector++) {
     const damaged = Buffer.from(journal);
     damaged.fill(0, (first + sector) * SECTOR, (first + sector + 1) * SECTOR);
