@@ -1,3 +1,4 @@
+/** The watchdog of a test run: it ends a run of vitest that hangs, and reports what each file waits for. */
 import { execFile } from "node:child_process";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /**
  * Files for which vitest waits forever. The first starts a process that would outlive vitest. The others end a test after
- * 400 ms: vitest can delay the last report of a worker until the next report (`throttle` of @vitest/runner 4.1).
+ * 400 ms: vitest can delay the last report of a worker until the next report (`throttle` of @vitest/runner 4.1). The 0 of a
+ * `beforeAll` switches its time limit off.
  */
 const HANGING = {
   "imports.test.ts": `
