@@ -1,13 +1,13 @@
+/** Elements that show a moment, with the exact time as title. */
 import { formatDateTime, formatRelativeTime } from "../core/format.ts";
 import { useNow } from "../core/hooks.tsx";
 
-/** A time relative to now, with the exact time as title. */
+/** A moment relative to now. */
 export function Age({ at }: { at: string | number }) {
-  const now = useNow();
   const iso = new Date(at).toISOString();
   return (
     <time dateTime={iso} title={iso}>
-      {formatRelativeTime(at, now)}
+      {formatRelativeTime(at, useNow())}
     </time>
   );
 }
