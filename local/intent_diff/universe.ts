@@ -114,4 +114,4 @@ function formatTenants(tenants: readonly string[], all: readonly string[]): stri
 
 /** Describes people. */
 export const describeNames = (names: readonly string[]): string =>
-  names.includes(ANY_OTHER_PERSON) ? "everybody else" : names.map((name) => JSON.stringify(name)).join(", ");
+  names.includes(ANY_OTHER_PERSON) ? ANY_OTHER_PERSON : names.map((name) => JSON.stringify(name)).join(", ");

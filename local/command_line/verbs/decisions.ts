@@ -36,6 +36,7 @@ function createVerb(
         body: body as never,
         params,
       });
+      // A change with the status denied may have been withdrawn instead: `decision` says which.
       const progress = status === "pending_consent" ? ` (${approvals.length} consents so far)` : "";
       const result = `${change_id}  ${status === "denied" ? decision : status}${progress}, entry ${audit_entry.id}`;
       return { text: `${result}\n${formatFacts({ missing: describeMissing(missing ?? []).join("\n") })}`.trimEnd() };
