@@ -11,6 +11,9 @@ import { type TestDeps, type TestOptions, restartDeps } from "../../support/deps
 import { hashEntry } from "../../support/independent_chain.ts";
 import { failingStore } from "../../support/failing_store.ts";
 
+/** More entries than one read of the log has (`MAX_READ_IN_TRANSACTION` and slices of 250). */
+const MORE_THAN_ONE_READ = 300;
+
 /** Starts another process that has read only the newest entry. */
 async function startWithNewestEntry(deps: TestDeps, options: TestOptions = {}): Promise<TestDeps> {
   const other = await restartDeps(deps, options);
@@ -22,7 +25,7 @@ test("a process reads back as far as a change's first entry, and no further", as
   const api = await core();
   const before = await api.bring("applied");
   const id = await api.bring("approved");
-  for (let index = 0; index < 300; index++) await api.propose({ target: `t${index}` });
+  for (let index = 0; index < MORE_THAN_ONE_READ; index++) await api.propose({ target: `t${index}` });
   const other = makeCore(await startWithNewestEntry(api.deps));
   const { length } = await api.audit("?limit=1000");
   expect(other.deps.integrity.logIndex!.after).toBe(length - 1);
@@ -65,7 +68,7 @@ test("two processes on one store read each other's entries", async () => {
     await first.bring("approved"),
     await second.bring("approved", { target: "ui.b" }),
   ];
-  for (let round = 0; round < 300; round++) await first.post("kpi", { csat: round });
+  for (let round = 0; round < MORE_THAN_ONE_READ; round++) await first.post("kpi", { csat: round });
   expect((await second.act("apply", firstChange)).status).toBe(200);
   expect((await first.act("apply", secondChange)).status).toBe(200);
 });
