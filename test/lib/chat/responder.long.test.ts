@@ -1,11 +1,12 @@
 /** The built-in responder answers questions about the simulated month correctly, and shows the queries that it ran. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Month } from "../../support/month/acts.ts";
-import { sharedMonth, simulatedMonth } from "../../support/month/month.ts";
+import { simulatedMonth } from "../../support/month/month.ts";
 import { ANA, BO, CHEN, DANA, ERIN, GIL } from "../../support/month/people.ts";
 import { chatService } from "./chat_service.ts";
 
 let month: Month;
+// A month of its own: the messages of these tests are stored in it.
 beforeAll(async () => void (month = await simulatedMonth()));
 
 const ask = async (message: string, by = GIL) => (await month.ask(message, by)).reply;
@@ -212,7 +213,6 @@ test("a change named by its id is shown with its entries", async () => {
 });
 
 test("every line of every list agrees with the ledger of the simulation", async () => {
-  const read = await sharedMonth();
   const queries = [
     "-tier:minor",
     "is:pending",
@@ -225,7 +225,7 @@ test("every line of every list agrees with the ledger of the simulation", async 
   ];
   for (const query of queries)
     for (const line of (await ask(query)).text.split("\n").filter((text) => text.startsWith("- "))) {
-      const change = [...read.ledger.changes.values()].find(({ id }) => line.endsWith(id))!;
+      const change = [...month.ledger.changes.values()].find(({ id }) => line.endsWith(id))!;
       expect(line).toContain(`(${change.target} for tenant ${change.tenant})`);
       // Only the default is medium in this month.
       expect(line).toContain(change.risk === "medium" ? "risk not stated" : `${change.risk} risk`);
