@@ -66,6 +66,7 @@ describe.skipIf(!hasPython)(`the Python peer${hasPython ? "" : " (skipped: there
     expect(Object.fromEntries(responses.map((response) => [String(response!["question"]), response]))).toMatchObject({
       query_product_identity: { status: 200, body: { ...acme, node_id: "1" } },
       "/api/state": { status: 200, body: { tick: 0 } },
+      // A peer may read only `READ_PATHS` of lib/link/messages.ts.
       "/api/secret": { status: 400, body: { code: "invalid_field" } },
     });
     expect(await peer.ended).toBe(0);
