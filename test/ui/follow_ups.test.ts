@@ -53,7 +53,7 @@ test.each<[string, object, string[]]>([
   expect(listFollowUps(change(overrides)).map(({ label }) => label)).toEqual(labels);
 });
 
-test("the heading of a follow-up depends on the status of the first change", () => {
+test("the heading of a follow-up depends on the first change's status and on the value taken", () => {
   expect(describeFollowUp(change({ status: "approved" }), undefined)).toBe("Revises");
   expect(describeFollowUp(change({ status: "denied" }), undefined)).toBe("Proposes again");
   expect(describeFollowUp(change({ drift: EPISODE }), undefined)).toBe("Proposes again");
