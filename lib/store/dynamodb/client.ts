@@ -98,6 +98,7 @@ export function dynamoDbClient(
           // After a lost answer, the rejection of a later try does not show whether the first try was executed. A failed
           // condition does: the repeat of an executed transaction would have succeeded.
           if (isRejected && (!isAnswerLost || error.reasons.includes("ConditionalCheckFailed"))) throw error;
+          // Any other error counts as a lost answer, since it does not show whether DynamoDB received the request.
           isAnswerLost ||= !(error instanceof DynamoDbError) || UNSURE.test(error.code);
           const pause = pauseMs(tries, random);
           // After a lost answer, a cancelled transaction is tried again to learn the result of the first try.
