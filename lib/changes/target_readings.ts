@@ -98,6 +98,7 @@ export async function examineTargets(
         observed: toObservedValue(current, { place: location, at, sha256 }),
         problem: current.problem,
       }));
+      // Deleted first, so that the newest reading is the last one of the map.
       cache.delete(key);
       cache.set(key, { tenant_id, target, at: now, reading });
       if (cache.size > MAX_READINGS) cache.delete(cache.keys().next().value!);

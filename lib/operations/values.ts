@@ -95,7 +95,10 @@ const MAX_SCANNED_PER_PAGE = 5000;
 const VALUES_PER_BATCH = 100;
 const MAX_TRIES = 3;
 
-/** Reads a page of values by tenant and target, at most 1 MiB; with a target and no tenant at most 5,000 values are scanned. */
+/**
+ * Reads a page of values by tenant and target. It ends with the value that reaches 1 MiB, and with a target but no tenant after
+ * 5,000 scanned values.
+ */
 export const readValuePage = (deps: ChangesDeps, { tenant_id, target, limit, after }: ValueQuery): Promise<ValuePage> =>
   runWithStableValues(deps, async (read, readValues) => {
     const position = { as_of: read.as_of, behind: read.behind };
@@ -153,7 +156,7 @@ async function readOwnPage(
     return source && ownIds.has(source.change_id) && isWanted && key > begin ? [{ key, source }] : [];
   });
   const page: Value[] = [];
-  // Values are verified in batches, until the page has its number of values or its size.
+  // Values are verified in batches, until the page has its number of values or reaches its size.
   for (let bytes = 0; page.length < Math.min(limit, sources.length) && bytes < PAGE_BYTES;)
     for (const value of await readValues(sources.slice(page.length, Math.min(page.length + VALUES_PER_BATCH, limit))))
       if (bytes < PAGE_BYTES) {

@@ -40,6 +40,7 @@ export function toStoredChange({ change, applied, ...state }: ChangeRecord): Sto
   return Object.freeze(record) as StoredChange;
 }
 
+/** Returns true for a field's default; `approvals` is the only field whose default is a list. */
 const isDefault = (field: string, value: unknown): boolean =>
   Object.hasOwn(DEFAULTS, field) &&
   (value === DEFAULTS[field as keyof typeof DEFAULTS] || (Array.isArray(value) && value.length === 0));
