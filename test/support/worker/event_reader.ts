@@ -16,6 +16,7 @@ export async function readEvents(url: string, headers: Record<string, string> = 
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
   sent.on("error", () => undefined);
   const blocks = splitBlocks(answer);
+  // The first block, `retry: …`, is no event.
   await blocks.next();
   return {
     /** Returns the next event of this type and skips those before it. */
@@ -32,7 +33,7 @@ export async function readEvents(url: string, headers: Record<string, string> = 
   };
 }
 
-/** Yields the texts between empty lines. */
+/** Yields the blocks of the stream; an empty line ends each block. */
 async function* splitBlocks(answer: IncomingMessage): AsyncGenerator<string, undefined> {
   let text = "";
   for await (const piece of answer.setEncoding("utf8")) {

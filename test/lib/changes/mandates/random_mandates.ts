@@ -13,7 +13,7 @@ const pick = <T>(list: readonly T[], roll: Roll): T => list[roll(list.length)]!;
 const maybe = <T>(roll: Roll, interval: number, value: T): T | undefined => (roll(interval) === 0 ? value : undefined);
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** Types of actions; frequent ones are listed several times. */
+/** Types of actions, which `run_scenario.ts` performs; frequent ones are listed several times. */
 export const ACTION_TYPES = (
   "sign_new sign_new draft sign resume resume narrow narrow revoke propose propose propose propose propose propose propose " +
   "propose approve approve approve close apply apply apply apply rollback contest feed cycle cycle wait wait intent move loss"
