@@ -34,6 +34,7 @@ export async function gather<R extends Row>({
   let scanned = { rows: 0, bytes: 0 };
   while (scanned.rows < maxScanned) {
     // After the first read, as many as fit by the average size so far: a page of few large records does not read a thousand.
+    // Never 0, which would divide by zero below; not used before the first read.
     const average = Math.max(1, scanned.bytes / scanned.rows);
     const fitting =
       scanned.rows === 0 ? FIRST_READ_ROWS : Math.min(MAX_READ_ROWS, Math.ceil((PAGE_BYTES - bytes) / average));
