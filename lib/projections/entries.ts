@@ -14,9 +14,11 @@ interface EntryFacts extends EventDetail {
   error?: string;
   /** The result of an operation whose failure is in the log already. */
   late?: boolean;
+  /** The name of the actor in entries without `actor`. */
   by?: string;
   actor?: string | null;
   adapter?: object | null;
+  /** The targets of a plan, each with its result of the adapter. */
   sets?: readonly (PlanTarget & Pick<EntryFacts, "adapter">)[];
   E?: number | null;
   /** Figures of a decision on a rollout. */
