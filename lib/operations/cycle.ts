@@ -1,6 +1,6 @@
 /**
  * The cycle: the periodic work. Cycles run one at a time. Only rollbacks by guardrails, steps of rollouts, automatic applies and
- * restores change the host product.
+ * restores change the host product, and the resolution of interrupted applies, which may roll them back.
  */
 import { entryKey, readHead } from "../audit/chain.ts";
 import { findProblem } from "../projections/catch_up.ts";
