@@ -9,6 +9,7 @@ const NOTE = "Support raised it by hand every week.";
 export function noteRules(open: Open): void {
   const addNote = (api: Client, change_id: string, fields: Fields = {}) =>
     api.post("note", { change_id, actor: "bo", item: "rationale", note: NOTE, ...fields });
+  /** Returns the dimension M: the required and the recorded items of closed changes. */
   const readM = async (api: Client) => (await api.get("/api/state")).body.dimensions.M;
 
   test("a late note fills a gap: M counts the item as present and as late", async () => {
