@@ -1,6 +1,6 @@
 /**
  * Groups of mutated sources with their tests. `last` is a part of the name of the slowest test, which runs last. `minScore` is the
- * percentage of mutants that the tests must detect. `env` has variables of the tests.
+ * percentage of mutants that the tests must detect; with 0 the score is only printed. `env` has variables of the tests.
  */
 export const GROUPS = {
   rules: {
