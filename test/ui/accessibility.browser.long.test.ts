@@ -167,6 +167,7 @@ describe.skipIf(!browser)("the accessible console", () => {
     await waitForShortcuts(page);
     await page.keyboard.press("p");
     await page.getByRole("dialog").getByText("Nothing was changed.").waitFor();
+    // The focus is on Cancel.
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await readEntries(id), "two keys apply nothing").toHaveLength(2);
