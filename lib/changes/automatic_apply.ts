@@ -25,6 +25,7 @@ const BUSY_RETRY_MS = 10_000;
 /** Rejections that only postpone an automatic apply. */
 const POSTPONING: ReadonlySet<string> = new Set(["frozen", "outside_window", "operation_in_progress"]);
 
+/** The end of an automatic apply that was postponed for more than `MAX_POSTPONED_MS`. */
 const TOO_LONG: AutomationEnd = {
   code: "postponed_too_long",
   reason: "a window, a freeze, a busy target or a service that did not run postponed it for more than 24 hours",
