@@ -62,7 +62,7 @@ export function logRecord(entry: AuditEntry, observed: number, trace?: Trace): s
   });
 }
 
-/** Returns the body of a request that has these records. */
+/** Returns the body of a request that has these records, which are JSON already. */
 export function exportBody(records: readonly string[], { version, product_id, instance_id }: ExportSource): string {
   const resource = {
     attributes: listAttributes({
