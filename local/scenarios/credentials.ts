@@ -39,6 +39,7 @@ export function replaceCredentials(manifest: string): PlayableIntent {
       principal.token_sha256 = sha256(secret);
     }
     const keys = (principal.keys ?? []).map(({ unattended }) => makeKey(unattended === true));
+    // Any key of a person signs for the person.
     if (keys.length > 0) signers.set(name, keys[0]!.sign);
     if (principal.keys) principal.keys = keys.map(({ key }) => key);
   }
