@@ -51,9 +51,12 @@ interface Steps {
 export function createSteppedStream(chunks: Chunks, { before, end }: Steps): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let idle: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
+  // A client may disconnect while a chunk is produced: both then close the stream.
   const close = (): void => {
     clearTimeout(idle);
-    end();
+    if (!isClosed) end();
+    isClosed = true;
   };
   const startIdleTimer = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     idle = setTimeout(() => {

@@ -113,9 +113,12 @@ function renderArticle(pageOperation: PageOperation, shapes: Shapes): string {
 /** Allows a line break after each slash of a path. */
 const pathText = (path: string): string => escapeHtml(path).replace(/\/(?!$)/g, "/<wbr>");
 
+const needsCredential = (security: Operation["security"]): boolean =>
+  security.length > 0 && security.every((needed) => Object.keys(needed).length > 0);
+
 /** Describes the credentials of an operation; empty if one of the alternatives is to send none. */
 function tokenText(security: Operation["security"]): string {
-  if (security.length === 0 || security.some((needed) => Object.keys(needed).length === 0)) return "";
+  if (!needsCredential(security)) return "";
   return ` Needs the admin token${security.length > 1 ? " or a bearer secret" : ""} where one is set.`;
 }
 
@@ -154,7 +157,7 @@ function buildCurl({ path, method, operation }: PageOperation): string {
   const data = typeof media?.example === "string" ? media.example : JSON.stringify(media?.example, null, 2);
   return [
     `curl${method === "POST" && !media ? " -X POST" : ""} ${quoteForShell(url)}`,
-    ...(security.length === 1 ? ['-H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN"'] : []),
+    ...(needsCredential(security) ? ['-H "X-Svc-Admin-Token: $SVC_ADMIN_TOKEN"'] : []),
     ...(media ? [`-H ${quoteForShell(`content-type: ${type}`)}`, `--data-binary ${quoteForShell(data)}`] : []),
   ].join(" \\\n  ");
 }

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createSteppedStream, streamLog } from "../../../lib/http/read_stream.ts";
 import { letWritesPass, runWithPriority } from "../../../lib/http/write_priority.ts";
+import { makeBarrier } from "../../support/scripted_adapter.ts";
 import { service } from "../../support/service.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -111,4 +112,20 @@ test.each([
   expect((await api.act("approve", change_id)).status).toBe(200);
   await first.body!.cancel();
   expect((await api.get("export")).status).toBe(200);
+});
+
+test("a stream whose client disconnects during a chunk ends once", async () => {
+  const deps = {};
+  const mayProduce = makeBarrier();
+  const slow = async function* (): AsyncGenerator<string> {
+    await mayProduce.opened;
+    yield "a";
+  };
+  const first = streamLog(deps, slow).getReader();
+  const reading = first.read();
+  const canceled = first.cancel();
+  const second = streamLog(deps, slow).getReader();
+  mayProduce.open();
+  await Promise.all([reading, canceled, second.read()]);
+  expect(() => streamLog(deps, slow)).toThrow(/another request reads the complete log/);
 });

@@ -35,6 +35,7 @@ test("a request is shown as a command, with the token where one is required", ()
   expect(articleOf("listApprovals")).toContain("curl &#39;localhost:8420/api/product/approvals?limit=50&#39;");
   const approve = articleOf("approveChange");
   expect(approve).toContain("-H &quot;X-Svc-Admin-Token: $SVC_ADMIN_TOKEN&quot; \\");
+  expect(articleOf("proposeChange")).toContain("-H &quot;X-Svc-Admin-Token: $SVC_ADMIN_TOKEN&quot; \\");
   expect(approve).toContain("-H &#39;content-type: application/json&#39; \\\n  --data-binary &#39;{\n");
   expect(approve).toContain("Needs the admin token where one is set.");
   expect(articleOf("proposeChange")).toContain("Needs the admin token or a bearer secret where one is set.");
