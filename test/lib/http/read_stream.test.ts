@@ -116,13 +116,15 @@ test.each([
 
 test("a stream whose client disconnects during a chunk ends once", async () => {
   const deps = {};
-  const mayProduce = makeBarrier();
+  const [isProducing, mayProduce] = [makeBarrier(), makeBarrier()];
   const slow = async function* (): AsyncGenerator<string> {
+    isProducing.open();
     await mayProduce.opened;
     yield "a";
   };
   const first = streamLog(deps, slow).getReader();
   const reading = first.read();
+  await isProducing.opened;
   const canceled = first.cancel();
   const second = streamLog(deps, slow).getReader();
   mayProduce.open();
