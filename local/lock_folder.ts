@@ -52,7 +52,7 @@ export const holdFolderWithin =
 /** Locks a folder, with enough patience for a busy machine. */
 export const holdFolder = holdFolderWithin(5000);
 
-/** Listens at a path. Connections wait until it is decided if this process holds the folder. */
+/** Listens at a path. Connections wait until it is decided whether this process holds the folder. */
 async function contend(path: string, onConnection?: OnConnection) {
   const waiting = new Set<Socket>();
   let isHolding = false;

@@ -20,7 +20,7 @@ export const exportLog = endpoint(
       z.string().meta({
         contentMediaType: "application/x-ndjson",
         examples: ['{"origin":"acme-crm/audit/0f3a","id":1,…}\n'],
-        description: "One entry a line, in chain order, with contents and manifests.",
+        description: "One entry a line, in chain order, with contents and intents.",
       }),
     errors: ["reads_busy"],
   },

@@ -13,8 +13,9 @@ const REMEDY =
 const PAGE_SIZE = 1000;
 
 /**
- * Before the service starts to answer: reports a breach if the log is shorter than the backup that it was restored from, or if
- * the newest file of its store is missing. An accepted loss is no breach.
+ * Before the service starts to answer: reports a breach if the log does not contain the last entry of the backup that it was
+ * restored from (it is shorter, or has another entry there), or if the newest file of its store is missing. An accepted loss is no
+ * breach.
  */
 export async function reportLoss(
   deps: Pick<AuditDeps, "store" | "integrity" | "log">,
@@ -30,8 +31,8 @@ export async function reportLoss(
     // A log that is as long as the backup or longer differs from it at the backup's last entry at the latest.
     return reportBreach(deps, { first_invalid: Math.min(first_invalid, backup.length), reason }, { known: backup });
   }
-  // `head.loss.length` is the id of the entry that accepted the last loss. If it is above the number of entries that remained, that
-  // entry accepted this loss, which must not be reported again, although the files still show it.
+  // The files show a loss also after it was accepted. `lost.left.audit` entries remained, so the entry that accepted this loss has a
+  // higher id. `head.loss.length` is the id of the last entry that accepted a loss.
   if (lost && (head.loss?.length ?? 0) <= (lost.left["audit"] ?? 0))
     return reportBreach(
       deps,
@@ -59,7 +60,7 @@ async function rebuildHead(store: AuditDeps["store"]): Promise<ChainHead | undef
   return head;
 }
 
-/** Returns true if the log has the last entry of a backup, or lost it by an accepted loss. */
+/** Returns true if the log has the last entry of a backup, or if its loss was accepted. */
 async function isContinuation({ store }: Pick<AuditDeps, "store">, backup: LogEnd): Promise<boolean> {
   if ((await store.get("audit", entryKey(backup.length)))?.value.current_hash === backup.head) return true;
   if (!(await readHead(store))!.loss) return false;
@@ -68,7 +69,10 @@ async function isContinuation({ store }: Pick<AuditDeps, "store">, backup: LogEn
   return false;
 }
 
-/** Returns true if the entry of an accepted loss is about a log that had the last entry of a backup: at least as long as it. */
+/**
+ * Returns true if an accepted loss covers the last entry of a backup: the lost log was longer, so its hash there is not known, or
+ * ended with exactly that entry.
+ */
 function coversLoss({ detail }: AuditEntry, backup: LogEnd): boolean {
   const { known } = JSON.parse(detail) as { known: LostEnd };
   return known.length > backup.length || (known.length === backup.length && known.head === backup.head);

@@ -1,11 +1,11 @@
-/** Errors of changes whose stored record does not match the log. */
+/** Changes whose stored record does not match the log or is missing: the error, and reads that ignore it. */
 import { AppError } from "../kit/errors.ts";
 
 /** Creates the error 409 `evidence_mismatch`; `fields` name the differences. */
 export const createMismatchError = (changeId: string, fields: readonly string[]): AppError =>
   new AppError(
     "evidence_mismatch",
-    `the stored record of ${changeId} is not what the audit log tells (${fields.join(", ")}), and nothing is decided on it; POST /api/action/run-now with action=rebuild rebuilds it from the log, or restore the store`,
+    `the stored record of ${changeId} does not match the audit log (${fields.join(", ")}), and nothing is decided on it; POST /api/action/run-now with action=rebuild rebuilds it from the log, or restore the store`,
     { change_id: changeId, fields },
   );
 

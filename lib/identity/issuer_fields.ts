@@ -39,5 +39,8 @@ export const issuerFields = () => ({
   algorithms: z
     .array(z.enum(ALGORITHMS, `must be among ${ALGORITHMS.join(", ")}`), "must be a list")
     .min(1, "must name an algorithm"),
-  jwks_url: text().refine(isSafeAddress, "must be an https URL, or http on this machine, without a user name or #"),
+  jwks_url: text().refine(
+    isSafeAddress,
+    "must be an https URL, or http on this machine, without a user name, password or #",
+  ),
 });

@@ -28,7 +28,7 @@ const HELP = {
   reliability_low_ratio: "Lower end of R's 95 % interval.",
   reliability_high_ratio: "Upper end of R's 95 % interval.",
   kpi_value: "The last value fed.",
-  kpi_attainment_ratio: "What the KPI adds to E.",
+  kpi_attainment_ratio: "0.5 at the KPI's baseline, 1 at its target; E is the weighted mean.",
   kpi_goal_progress_ratio: "0 at the intent's baseline, 1 at its target.",
   kpi_last_fed_timestamp_seconds: "When the KPI was last fed.",
   changes: "Changes by status.",

@@ -42,11 +42,11 @@ function createNotice(mismatches: Mismatches, now: number) {
   const at = new Date(now).toISOString();
   const kind = "evidence_mismatch";
   if (others.length === 0) {
-    const title = `The stored record of ${label(first!)} is not what the audit log tells`;
+    const title = `The stored record of ${label(first!)} does not match the audit log`;
     return { at, kind, title, detail: `It differs in ${mismatches.get(first!)!.join(", ")}.`, ref: first! };
   }
   const descriptions = [...mismatches.keys()].slice(0, MAX_NAMED).map(describeOne).join("; ");
   const more = mismatches.size > MAX_NAMED ? `; and ${mismatches.size - MAX_NAMED} more` : "";
-  const title = `The stored records of ${mismatches.size} changes are not what the audit log tells`;
+  const title = `The stored records of ${mismatches.size} changes do not match the audit log`;
   return { at, kind, title, detail: `${descriptions}${more}.` };
 }

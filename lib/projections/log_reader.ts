@@ -65,14 +65,14 @@ const MAX_INTENTS = 16;
 
 /**
  * Creates the reads for a page; all changes that it names are read in one request. They may return content that is erased
- * later: a projection removes the records that it derived from it at the entry of the erasure.
+ * later: at the entry of the erasure, a projection removes what it derived from that content.
  */
 function createFactReader({ store, sha256, product }: LogReaderDeps, entries: readonly Entry[]): FactReader {
   const currentIntent: ProjectedIntent = { kpis: product?.intent.kpis ?? {}, principals: {} };
   const intents = intentCaches.get(store) ?? new Map<string, ProjectedIntent>();
   intentCaches.set(store, intents);
   const changes = new Map<string, ProjectedChange>();
-  /** The last cycle found: its number, and the entries `after` (exclusive) to `last` that it applies to. */
+  /** The last answer of `readTick`: entries above `after`, up to and with `last`, have this `tick`. */
   let cycle = { after: 0, last: 0, tick: 0 };
 
   const readChanges = async (ids: readonly string[]): Promise<void> => {
@@ -109,7 +109,8 @@ function createFactReader({ store, sha256, product }: LogReaderDeps, entries: re
     },
     async readTick(entry) {
       if (cycle.after < entry && entry <= cycle.last) return cycle.tick;
-      // The last cycle below this entry, and the first at or after it: up to there the entries belong to the former.
+      // A cycle is stored under the length that the log had, so an entry has the tick of the last cycle below its id, as have all
+      // entries up to the next cycle's length. Without a next cycle that holds for this page only: one may be stored later.
       const [[before], [next]] = await Promise.all([
         store.list("ticks", { after: entryKey(entry), limit: 1, reverse: true }),
         store.list("ticks", { after: entryKey(entry - 1), limit: 1, keysOnly: true }),

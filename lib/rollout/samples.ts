@@ -20,7 +20,7 @@ export type SampleRow = Pick<FedTotals, "step" | "kpi" | "as_of" | "treated" | "
 /** Fraction by which a number of users may be below the largest that was fed before. */
 const MAX_FALL = 0.01;
 
-/** The sums that totals of a kind consist of, apart from `n`: Σx, Σx², and of the denominators y of a ratio Σy, Σy², Σxy. */
+/** The sums of each kind, apart from `n`: `sum` Σx, `sum2` Σx²; with the denominators y of a ratio also `per` Σy, `per2` Σy², `cross` Σxy. */
 const SUMS = {
   binary: ["sum"],
   mean: ["sum", "sum2"],
@@ -35,7 +35,7 @@ export function findFormProblem({ kind }: WatchedKpi, totals: Totals): string | 
   const stray = Object.entries(totals).find(
     ([name, sum]) => name !== "n" && sum !== undefined && !needed.includes(name),
   );
-  return stray && `has ${stray[0]}, which a ${kind} KPI has not`;
+  return stray && `has ${stray[0]}, which a ${kind} KPI does not have`;
 }
 
 /** Explains why totals are impossible by themselves or after `maximums`, the largest numbers of users fed so far. */

@@ -29,8 +29,9 @@ export interface Batch {
 export function newBatch(sequences: readonly string[]): Batch {
   const changed = new Map<string, Map<string, Version>>();
   /**
-   * The floor of a collection, above which new records begin: the highest revision of a deletion that a later commit of this
-   * batch replaced. Without it `Catalog.floor` would not include this revision.
+   * By collection: the highest revision of a deletion that this batch drops, because a later commit of it wrote the same record
+   * again. In memory the deletion has raised the floor, above which the revisions of new records begin (`Catalog.floor`); with
+   * this figure in the journal, a restart finds the same floor.
    */
   const floors = new Map<string, number>();
   const waiters: Waiter[] = [];

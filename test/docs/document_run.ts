@@ -22,7 +22,7 @@ export interface RunEnvironment {
   replacements?: Record<string, string>;
   /** Environment variables of the shell. */
   env?: Record<string, string>;
-  /** Documents whose files this document needs. */
+  /** Documents whose TypeScript files (blocks with a file name) this document needs. */
   filesFrom?: string[];
   /** Checks of the examples, by the text behind the fence: `json intent`. */
   exampleChecks?: Record<string, CheckExample>;
@@ -99,7 +99,7 @@ export async function openRun(document: Document, environment: RunEnvironment = 
 
   async function runBlock(block: Block): Promise<void> {
     const unknownMark = block.marks.find((mark) => !NOT_RUN.test(mark) && !KEEPS_RUNNING.test(mark));
-    if (unknownMark !== undefined) throw new Error(`"${unknownMark}" is no mark that the tests know`);
+    if (unknownMark !== undefined) throw new Error(`"${unknownMark}" is not a mark that the tests know`);
     const commands = listCommands(block);
     if (commands) await runCommands(commands, parsePorts(block));
     else if (block.language === "ts" || block.language === "js") await runModule(block);

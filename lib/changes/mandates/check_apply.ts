@@ -1,4 +1,4 @@
-/** Checks that a change lies inside the mandate that alone approved it, again at each use of the change. */
+/** Checks at each use of a change that it still lies inside its mandate, if its approval depends on the mandate alone. */
 import { AppError } from "../../kit/errors.ts";
 import { readRecordedBases, type SystemReading } from "../judge_values.ts";
 import { isEmergencyApproved } from "../rules/break_glass.ts";
@@ -15,18 +15,20 @@ import { findRecentRollback, findValueViolation, judgeLimits, judgeSchema } from
 import { type MandateSources, readMandate } from "./read_mandate.ts";
 import { listSystems } from "./systems.ts";
 
-/** Facts about the current values at an apply. */
+/** Facts by which the steps of a change are judged before it is applied. */
 interface ApplyValues {
+  /** Values read from target systems, where the log does not show them; undefined: nothing was read. */
   readings: readonly SystemReading[] | undefined;
+  /** Numbers that the proposal recorded for such targets. */
   recorded: readonly StepBase[];
 }
 
 type MandateContext = Pick<Transaction, "product" | "at" | "ledger" | "evidence"> & { tx: MandateSources["tx"] };
 
 /**
- * Requires that a change lies inside its mandate at the moment of the transaction, if only the mandate approved it. Steps and
- * recent rollbacks are judged only with `applyValues`. Returns the numbers that its targets hold without any applied change, to
- * be recorded as `step_base`. Errors: 403 `consent_incomplete`.
+ * Requires that a change still lies inside its mandate, if its approval depends on the mandate alone. With `applyValues`, steps and
+ * recent rollbacks are judged too; an applied change has made its step, so it is judged without them. Returns the numbers of targets
+ * whose value no applied change set; the apply records them as `step_base`. Errors: 403 `consent_incomplete`.
  */
 export async function requireInsideMandate(
   transaction: MandateContext,
@@ -54,6 +56,7 @@ export async function dropInvalidMandate(
 ): Promise<Change> {
   if (change.status !== "approved" || findApprovingMandate(change) === undefined) return change;
   const recorded = await readRecordedBases(transaction.ledger, record);
+  // No target system is asked here: the numbers that the proposal recorded suffice.
   const { violation } = await findMandateViolation(transaction, change, { readings: undefined, recorded });
   return violation ? deactivateMandateConsent(change) : change;
 }
@@ -78,7 +81,7 @@ async function findMandateViolation(
   if (!isApprovedByMandate(change, policy) || !needsMandate) return {};
   // The approval names the mandate, so the log is searched even if the mandate's record is missing.
   const mandate = await readMandate(transaction, findApprovingMandate(change)!, { isNamed: true });
-  if (!mandate) return { violation: { message: "It is not in the log." } };
+  if (!mandate) return { violation: { message: "The mandate is not in the log." } };
   const bounds = effectiveBounds(mandate, policy.mandates!);
   const facts = { at, rule: policy.mandates!, stages: policy.stages, places: change.places };
   const values = applyValues

@@ -20,7 +20,7 @@ export const promotionRules = () =>
         .describe("Places whose changes must wait: tenants and systems."),
       from: list(tenantOrSystem())
         .min(1, "must name a place")
-        .describe("Places where the same value must be applied now."),
+        .describe("Places; in one of them the same value must be applied now."),
       soak_hours: finiteNumber()
         .min(0, "must be 0 or more")
         .default(0)

@@ -1,4 +1,4 @@
-/** Verb that asks for the gate of a release. */
+/** Verb that asks whether a release is consented to. */
 import { type Answer, createClient, CountersignError } from "../../../lib/client/client.ts";
 import { OptionError, readSecret, readSecretFromFile } from "../../secrets.ts";
 import { type Exit, exitFor, UsageError } from "../exit.ts";

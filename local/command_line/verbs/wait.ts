@@ -10,8 +10,8 @@ export const wait: Verb = {
   options: { "--timeout <seconds>": "give up after this time; by default, never" },
   async run({ client }, { args: { change_id = "" }, options: { timeout } }) {
     const seconds = timeout === undefined ? Infinity : Number(timeout);
-    if (!(seconds >= 0)) throw new UsageError(`--timeout is a number of seconds, not ${timeout}`);
-    const signal = seconds * 1000 <= MAX_TIMER_MS ? AbortSignal.timeout(seconds * 1000) : undefined;
+    if (!(seconds >= 0) || timeout === "") throw new UsageError(`--timeout is a number of seconds, not ${timeout}`);
+    const signal = seconds * 1000 <= MAX_TIMER_MS ? AbortSignal.timeout(Math.ceil(seconds * 1000)) : undefined;
     try {
       const { status, resolution } = await client.waitForDecision(change_id, { signal });
       const isApproved = status === "approved" || status === "applied";
@@ -23,5 +23,5 @@ export const wait: Verb = {
   },
 };
 
-/** Maximum of Node's timers, some 25 days; a longer timeout is none. */
+/** Maximum of Node's timers, some 25 days; with a longer timeout, the verb never gives up. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

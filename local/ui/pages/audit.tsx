@@ -190,7 +190,7 @@ export function Verify({ origin }: { origin: string }) {
       <p class="quiet">
         {receipt
           ? `Verified against this browser's newest receipt: entry ${formatNumber(receipt.length)}, ${shortenHash(receipt.head)}`
-          : "This browser has no receipt of this log yet. It gets one with your first decision."}
+          : "This browser has no receipt of this log yet. It gets one with your first proposal or decision."}
       </p>
       <ChainCheck from={1} origin={origin} label="Check in this browser" />
       <Disclosure summary="Ask the service">

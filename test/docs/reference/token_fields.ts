@@ -6,7 +6,8 @@
 /** Sentences of Markdown by field of the file of `--identity-jwt`. */
 export const IDENTITY_FIELDS: Readonly<Record<string, string>> = {
   preset: "`oauth2-proxy`, `cloudflare-access`, `google-iap`, `aws-alb` or `pomerium`; fills in the fields below.",
-  audience: "Required, one or a list: the token's `aud` must contain one. For a load balancer, `client` must be one.",
+  audience:
+    "Required, one or a list: the token's `aud` must contain one of them. For a load balancer, the field `client` in the token's header must be one of them.",
   issuer: "The exact `iss` of the token.",
   header: "The header that holds the token.",
   algorithms:

@@ -24,7 +24,7 @@ test("a retrospective that could not be written is written once by a later cycle
   expect(written.filter((name) => name === `retrospective-${id}.md`)).toHaveLength(1);
 });
 
-test("due reports are dropped, not queued, if there is no folder for files", async () => {
+test("due retrospectives are dropped, not queued, if there is no folder for files", async () => {
   const service = await openOperations();
   await service.bring("rolled_back");
   expect((await service.cycle()).files_written).toBe(0);

@@ -71,7 +71,7 @@ test(`Python decides ${PLAN_COUNT} random plans as TypeScript does`, () => {
   }
   expect(differing.slice(0, 3)).toEqual([]);
   if (PLAN_COUNT > 300) process.stdout.write(`${PLAN_COUNT} plans: ${JSON.stringify(Object.fromEntries(counts))}\n`);
-  // All kinds of decisions were compared.
+  // Each of these reasons occurred.
   const KINDS = ["worse", "mismatch", "impossible_data", "no_data", "manual", "min_hours", "not_yet", "proven"];
   expect([...counts.keys()].map((kind) => kind.split(" ")[1])).toEqual(expect.arrayContaining(KINDS));
 }, 600_000);

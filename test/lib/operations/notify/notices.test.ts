@@ -224,7 +224,7 @@ inShort(test)("a record that does not match the log is notified once per episode
   await edit(ids[0]!);
   await runCycleLater(svc.deps, MINUTE);
   const [first] = await listNotifications(svc.deps, "breach.found");
-  expect(first!.text).toContain(`The stored record of ${ids[0]} is not what the audit log tells`);
+  expect(first!.text).toContain(`The stored record of ${ids[0]} does not match the audit log`);
   expect(first!.url).toBe(`https://gov.acme.example/#/changes/${ids[0]}`);
   expect(JSON.stringify(first)).not.toContain("Ignore");
 
@@ -261,7 +261,7 @@ inShort(test).each([
   const [waits, breach, ...more] = await listNotifications(svc.deps, "change.waiting_for_consent", "breach.found");
   expect(more).toEqual([]);
   expect(waits).toMatchObject({ type: "change.waiting_for_consent", data: { change: null, expires_at: null } });
-  expect(breach!.text).toContain(`The stored record of ${change_id} is not what the audit log tells`);
+  expect(breach!.text).toContain(`The stored record of ${change_id} does not match the audit log`);
 });
 
 inShort(test)("an entry with a wrong id moves no reader past later entries", async () => {
