@@ -155,7 +155,7 @@ test("a run of a document reports each block that fails and accepts the others",
   const cases: [lines: string[], outcome: string][] = [
     [[`${FENCE}console`, "$ echo 1", "2"], failure("x.md:2: echo 1")],
     [[`${FENCE}sh`, "true", "false"], failure("x.md:7: false\nit ended with exit code 1, not 0")],
-    [["<!-- runs on -->", `${FENCE}sh`, "true"], failure('"runs on" is no mark')],
+    [["<!-- runs on -->", `${FENCE}sh`, "true"], failure('"runs on" is not a mark')],
     [[`${FENCE}toml`, "a = 1"], failure('no check for a block of "toml"')],
     [[`${FENCE}json intent`, "{"], failure("this is no JSON")],
     [[`${FENCE}js`, "throw new Error('broken');"], failure("broken")],
