@@ -13,7 +13,10 @@ export interface ChangesDeps extends AuditDeps {
   commits?: CommitSignal | undefined;
   /** The longest wait of a request, in seconds, on a host that ends requests before a minute. */
   maxWaitSeconds?: number | undefined;
-  /** True for a process that serves many cycles, so that its cycle may restore a value whose edit it observed itself. */
+  /**
+   * True for a process that runs many cycles and remembers the values that it read: a cycle restores an edited value only if this
+   * process saw the value before the edit. Other processes never restore.
+   */
   longLived?: boolean | undefined;
   /** Limits a request to the changes that its caller may read; absent: all. */
   reader?: RestrictedReader | undefined;

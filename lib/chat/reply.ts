@@ -207,6 +207,10 @@ async function storeMessage(
   }
 }
 
+/**
+ * Stores the reply, and the model's drafts of changes if the caller could confirm them (`canConfirm`). The reply to a confirmation
+ * stores no draft: a draft that could not be filed keeps its id, so that it can be confirmed again.
+ */
 function storeReply(
   { store, clock, llm }: OperationsDeps,
   { author, conversation_id, message_id: to }: Turn,

@@ -121,7 +121,7 @@ function parseConsoleAddress(address: string | undefined): string | undefined {
   return address.replace(/\/+$/, "");
 }
 
-/** Requires 16 characters, since anybody on the internet can guess as often as they like. */
+/** Requires at least 16 characters, since anybody on the internet can guess as often as they like. */
 function requireLongToken(name: string, token: string | undefined): string | undefined {
   if (token !== undefined && token.length < 16) throw new SettingInvalid(`${name} needs 16 characters or more`);
   return token;

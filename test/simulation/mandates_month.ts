@@ -250,11 +250,13 @@ async function checkMandateChanges(simulation: Simulation): Promise<void> {
       continue;
     }
     const reply = await send("apply", { change_id, actor: "ana" });
-    // The value at the time of the consent may be restored by now.
+    // The change did not apply by itself in the last cycle. Its apply succeeds if the reason is gone, for example if the value on
+    // which the consent was given was restored.
     if (reply.status === 200) {
       open.delete(change_id);
       continue;
     }
+    // The target has another value than at the consent: a person revokes the consent.
     if (reply.body.code === "target_moved") {
       await sign(simulation, "revoke", "revoke", "ana", { change_id });
       open.delete(change_id);
@@ -295,7 +297,8 @@ async function causeLosses(simulation: Simulation, hour: number, every: number):
   if (hour === 0) await feed({ incident_rate: 0.03, csat: 4 });
   const proposeAs = (area: Area, fields: Idea["fields"]): Promise<string> =>
     propose(simulation, { area, fields: { ...usual, apply_when: "approved", ...fields } });
-  // One more change is approved right before each loss but the contested value, and not applied yet.
+  // Right before each loss except the contested value, the mandate approves one more change, which is not applied yet when the
+  // mandate is suspended: its apply must then be rejected (`refused`).
   if (isDue(0) && hour === 10) await proposeAs("price", { target: "price.1", value: 1002 });
   if (isDue(1) && hour === 12) await proposeAs("flags", { target: "flags.1", value: true });
   if (isDue(3) && hour === 18) await proposeAs("copy", { target: "copy.1", value: 1002 });

@@ -63,7 +63,7 @@ interface Target {
   current: unknown;
   order: string[];
   previous: Map<string, unknown>;
-  /** The change whose value was set, until the adapter has an answer or has read the value. */
+  /** The change whose value the last operation set, until the adapter has an answer, reads the value or begins another operation. */
   unanswered?: string | undefined;
 }
 
@@ -128,8 +128,10 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
     const before = target.current;
     const edited = fault === CONCURRENT_EDIT ? newValue() : undefined;
     if (edited !== undefined) fault = undefined;
-    const isBetween = edited !== undefined && scenario.editBetween?.(target.entry, edited);
-    const racing = isBetween ? undefined : edited;
+    // If the scenario can do it, the edit comes between the system's read and its write, which overwrites it; elsewhere it is made
+    // at the same time as the write, and must survive.
+    const didOverwrite = edited === undefined ? undefined : scenario.editBetween?.(target.entry, edited);
+    const racing = didOverwrite ? undefined : edited;
     const [written] = await Promise.allSettled([write(), racing !== undefined && scenario.edit(target.entry, racing)]);
     const after = await scenario.read(target.entry);
     const result = written.status === "fulfilled" ? written.value : (written.reason as Error);
@@ -142,7 +144,7 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
     count(`write ${nameOutcome(result)}`);
     if (isSet) require(text(before) === text(expected), `a write replaced ${text(before)}, which it had not read`);
     if (isSet) require(text(before) !== text(next), "a value was set that was there already");
-    if (isBetween && isBetween()) {
+    if (didOverwrite?.()) {
       count("foreign edit overwritten");
       steps.push(`  another program set ${text(edited)} in between`);
       require(isDone && text(result.overwrote?.value) === text(edited), "an overwritten edit is not reported");
@@ -231,12 +233,14 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
     overDrift = false,
   ): Promise<boolean> => {
     const { change_id } = change;
+    // The last operation had no answer: the state decides whether it was carried out. While it is unknown, it is asked again.
     if (unsure.delete(change)) {
       const state = await verify({ target, change });
       if (state === "applied") setStatus(change, "applied");
       else if (state !== "unknown" && change.status === "applied") setStatus(change, "rolled_back");
       if (state === "unknown") unsure.add(change);
     }
+    // Its value was set, also by an apply without an answer, and a later change has replaced it since.
     const wasCovered = target.order.includes(change_id) && !isTop(target, change_id);
     isRaced = false;
     hasOverwritten = false;
@@ -270,8 +274,8 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
           target.previous.set(above, target.previous.get(change_id));
         }
         if (target.order.includes(change_id)) target.order.splice(target.order.indexOf(change_id), 1);
-        require(!isCurrent(target, change.value) ||
-          wasCovered, "a change is reported as rolled back whose value is still set");
+        const isStillSet = isCurrent(target, change.value) && !wasCovered;
+        require(!isStillSet, "a change is reported as rolled back whose value is still set");
         setStatus(change, "rolled_back");
       }
       return true;
@@ -279,11 +283,10 @@ export async function runScenario(seed: number, scenario: TargetScenario, counts
       if (error instanceof Violation) throw error;
       steps.push(`  ${String(error)}`);
       count(`${operation} ${nameOutcome(error as Error)}`);
-      if ((error as Error).name === "TargetDrifted")
-        require(!isCurrent(
-          target,
-          change.value,
-        ), "a rollback reports drift although the target holds the change's value");
+      if ((error as Error).name === "TargetDrifted") {
+        const isStillSet = isCurrent(target, change.value);
+        require(!isStillSet, "a rollback reports drift although the target holds the change's value");
+      }
       if (error instanceof Crash) restart();
       if (error instanceof Crash || error instanceof Unanswered) unsure.add(change);
       return false;

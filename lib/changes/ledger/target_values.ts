@@ -9,11 +9,8 @@ import type { StepBase } from "../rules/value_limits.ts";
 import { findOwner, type LedgerSources } from "./targets.ts";
 import { listEntryIds, verifyRecord } from "./verify_record.ts";
 
-/**
- * A value that a target held, the numbers that an apply read from it, or the reason why the value is not known; `& object` excludes
- * undefined.
- */
-export type BaseValue = (StoredValue & object & { absentAtStart?: true }) | { readNumbers: readonly StepBase[] };
+/** A value that a target held, the reason why it is not known, or the numbers that an apply read from the target. */
+export type BaseValue = (NonNullable<StoredValue> & { absentAtStart?: true }) | { readNumbers: readonly StepBase[] };
 
 type StoredValue = { value: unknown } | { unknown: string } | undefined;
 
@@ -35,6 +32,7 @@ export async function* readValuesSince(
   const start =
     typeof owner === "object" && owner !== null ? owner : await findAppliedValue(sources, target, { owner, moment });
   if (start) yield start;
+  // If no change held the target at that moment, the first apply since then recorded the numbers that another program had set.
   const applies = entries.filter(({ event_type }) => event_type === "change_applied");
   const readNumbers = parseDetail(applies[0]?.detail ?? "").step_base?.filter((base) => isSameTarget(base, target));
   if (!start && readNumbers && readNumbers.length > 0) yield { readNumbers };
@@ -86,11 +84,14 @@ async function findOwnerBefore(
   const rolledBack = await readVerified(sources, change_id);
   const remaining = await readVerified(sources, target_holds);
   if (!rolledBack?.applied || !remaining?.applied) return UNKNOWN;
-  // If a later change owned the target, the rollback did not change the owner.
+  // `target_holds` is the owner after the rollback. If it was applied later than the change rolled back, it was the owner before too.
   return remaining.applied.entry > rolledBack.applied.entry ? target_holds : change_id;
 }
 
-/** Finds the value of the newest owner that was not rolled back by a moment (absent: now), from this owner backwards. */
+/**
+ * Walks from an owner to the changes that it replaced, and returns the first value whose change was not yet rolled back at a moment
+ * (absent: now); undefined if there is none.
+ */
 async function findAppliedValue(
   sources: LedgerSources,
   target: TargetKey,

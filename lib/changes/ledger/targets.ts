@@ -88,8 +88,9 @@ export async function findOwnerAfterRollback(
 }
 
 /**
- * Finds the newest earlier owner that is still applied, undefined if the log does not say; `skipped`: earlier owners that are not
- * applied any more. Each apply names the owner before it, and each rollback the owner after it; no valid log names a change twice.
+ * Finds the newest earlier owner that is still applied; null if there is none, undefined if the log does not say. `skipped`: the
+ * change itself, and earlier owners that are not applied any more. `from` is the apply of the change, which names the owner that it
+ * replaced (`target_held`); if that one was rolled back, its last entry with `target_held` leads further back.
  */
 async function findPreviousOwner(
   sources: LedgerSources,
@@ -103,6 +104,7 @@ async function findPreviousOwner(
     if (typeof previous !== "string") return { previous, skipped };
     const { status, entries } = await readStatus(sources, previous);
     if (status === "applied" && !isTargetRolledBack(entries, target)) return { previous, skipped };
+    // No valid log leads to a change twice; an invalid one must not make an endless loop.
     if (skipped.has(previous)) return { previous: undefined, skipped };
     skipped.add(previous);
     entry = entries.findLast((candidate) => findTargetFacts(candidate, target)?.target_held !== undefined);

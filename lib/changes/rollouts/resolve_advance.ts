@@ -53,7 +53,10 @@ export function completeAdvance(
   });
 }
 
-/** Asks the target system about an interrupted advance: records it, or ends the lease. Without an answer the lease remains. */
+/**
+ * Asks the target system about an interrupted advance, and records it or ends its lease. The lease remains if the system does not
+ * answer, or the outcome is still open. It ends without a question if there is no adapter or no record any more.
+ */
 export async function resolveAdvance(deps: ChangesDeps, lease: StageLease): Promise<ResolutionOutcome> {
   const adapter = deps.product?.adapter;
   const { change_id, step } = lease;

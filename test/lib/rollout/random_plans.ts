@@ -9,7 +9,7 @@ export interface RandomFeed {
   state: RolloutState;
 }
 
-/** Returns the feed of a seed. Its totals can occur, since they are sums over users; about 1 in 30 is corrupted. */
+/** Returns the feed of a seed. Its totals are sums over users, as real totals are; about 1 in 30 is made impossible. */
 export function randomFeed(seed: number): RandomFeed {
   const random = dice(seed);
   const pick = <T>(list: readonly T[]): T => list[random(list.length)]!;

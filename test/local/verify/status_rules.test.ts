@@ -74,7 +74,7 @@ test.each<[change: string, steps: Step[], statuses: string[], messages: string[]
     [SAYS_NOTHING],
   ],
   [
-    "consented to during its rollout, before it is applied",
+    "recorded as consented to during its rollout, but not applied yet",
     [proposedRollout, approved, consent("bo", "applied", { from: "applied" })],
     ["pending_consent", "approved", "applied"],
     [mustBe("applied", "approved")],
