@@ -13,7 +13,8 @@ export function findNearest(word: string, candidates: readonly string[]): string
 
 /** Returns true for an unknown word with the letters of a known word, or at most two edits from it (one for up to five letters). */
 export function isMisspelling(word: string, candidates: readonly string[]): boolean {
-  if (candidates.includes(word)) return false;
+  // The edits to a word that is much longer would take long to count.
+  if (candidates.includes(word) || word.length > Math.max(...candidates.map(({ length }) => length)) + 2) return false;
   const nearest = findNearest(word, candidates);
   const edits = distance(word.toLowerCase(), nearest);
   return edits <= (nearest.length > 5 ? 2 : 1) || sortLetters(word.toLowerCase()) === sortLetters(nearest);
